@@ -34,6 +34,10 @@ _CLASS: Final = re.compile(r"\[\^?\]?(?:\[:\^?\w+:\]|\\.|[^\]\\])*\]", re.DOTALL
 _ESCAPE: Final = re.compile(
     r"\\(?:x\{[0-9a-fA-F]+\}|x[0-9a-fA-F]{2}|[pP](?:\{\^?\w+\}|\w)|0[0-7]{0,2}|[1-7][0-7]{1,2}|.)", re.DOTALL
 )
+# A class of ASCII may hold other characters: a negated or named one, and one with the number of a character.
+_BEYOND: Final = re.compile(r"\^|\\[DWSpPx0-7]")
+_ASCII: Final = "".join(map(chr, range(128)))
+_CASED: Final = r"[\p{Lu}\p{Ll}\p{Lt}\p{Nl}\p{So}\x{345}]+"
 _ASSERTIONS: Final = {"^": START, "$": END, r"\A": START, r"\z": END, r"\b": BOUNDARY}
 _REFUSED: Final = (r"\Q", r"\E", r"\C", r"\B")  # \B also holds between the bytes of a character
 
@@ -166,8 +170,19 @@ class _Parser:
 def _characters(source: str, flags: str) -> Ranges:
     """The characters that an expression for one character matches."""
     kept = "".join(each for each in flags if each in "is")
-    found = compile_pattern(f"(?{kept}:{source})+" if kept else f"(?:{source})+").finditer(_every())
-    return tuple([(ord(_every()[each.start()]), ord(_every()[each.end() - 1]) + 1) for each in found])
+    is_wide = source == "." or (len(source) > 1 and not source.isascii()) or _BEYOND.search(source)
+    searched = _every() if is_wide else source + _ASCII + (_cased() if "i" in flags else "")
+    found = compile_pattern(f"(?{kept}:{source})+" if kept else f"(?:{source})+").finditer(searched)
+    runs = [searched[each.start() : each.end()] for each in found]
+    if is_wide:
+        return tuple([(ord(run[0]), ord(run[-1]) + 1) for run in runs])
+    return tuple([(ord(each), ord(each) + 1) for run in runs for each in run])
+
+
+@lru_cache(maxsize=1)
+def _cased() -> str:
+    """All characters that have another case."""
+    return "".join(each[0] for each in compile_pattern(_CASED).finditer(_every()))
 
 
 @lru_cache(maxsize=1)

@@ -1,5 +1,6 @@
 """Languages of texts against RE2 itself: what is said of several expressions at once is true of every text."""
 
+import pytest
 import re2
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -66,6 +67,23 @@ def test_every_outcome_has_its_text_and_every_text_its_outcome(several: list[str
     for text in texts:
         holds = tuple([searches(each, text) for each in several])
         assert Outcome(holds, (len(text) >= 2, len(text) >= 4)) in found
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "a", ".", "[a-z]", "[^a-z]", r"[^\s]", "[k-s_]", "[\u00e9-\u0119]", r"\w", r"\W", r"\pL", "[[:^alpha:]]",
+        r"[\x{e0}-\x{fe}]", r"[\0-\377]", "(?i:q)", "(?i:s)", "(?i:[k-m])", "(?i:\u00df)", "(?i:\u0130)",
+        "(?i:\u0345)", "(?i:\u03c2)", "(?i:\u01c5)", "(?i:\u2167)", "(?i:\u24d0)",
+    ],
+)  # fmt: skip
+def test_a_class_holds_the_characters_that_it_matches(expression: str) -> None:
+    texts = "".join(map(chr, range(0x2500)))
+    found = language_of(expression)
+    assert found is not None
+    assert found.kind == "set"
+    held = [text for low, high in found.parts[0] for text in texts[low:high]]
+    assert held == re2.findall(expression, texts)
 
 
 @given(expressions(), TEXTS)
