@@ -111,9 +111,10 @@ def flips_of_checks(run: StoredRun, checks: Sequence[LoweredCheck]) -> JsonObjec
     """`flips` are the transcripts on which the two checks differ: in their verdicts if both decide
     without a judge and without other checks, else in whether they apply. `gone` counts the conversations that are
     missing or changed, whose verdicts are not compared."""
-    engines = [] if most_votes(checks) else engines_of(checks)
+    engines = [] if most_votes(checks) else engines_of(checks, redact=run.plan.redact)
     is_conditional = any(check.node.applies for check in checks)
-    occasions = engines_of([occasion(check) for check in checks]) if is_conditional else []
+    conditions = [occasion(check) for check in checks] if is_conditional else []
+    occasions = engines_of(conditions, redact=run.plan.redact)
     transcripts = conversations(run) if engines or occasions else {}
     flips, gone = [], 0
     for name, row in run.rows.items():

@@ -37,6 +37,7 @@ from rulewright_runtime.runs.log import Log, LogStep, conversation_digest, open_
 from rulewright_runtime.runs.run_rows import verdict_key
 from rulewright_runtime.strict_json import UNDECODED, Json, JsonMapping, JsonObject
 from rulewright_runtime.transcripts.messages import Transcript
+from rulewright_runtime.transcripts.redaction import Redaction
 from rulewright_runtime.transcripts.transcript_reader import Reader
 from rulewright_runtime.verdicts import VerdictResult
 
@@ -352,9 +353,10 @@ def _read(path: Path, start: int, end: int) -> bytes:
 
 
 def conversations(run: StoredRun, paths: Sequence[str] = ()) -> dict[str, Transcript]:
-    """Return the conversations of the run by their ids. Raises UsageError as `Conversations` does."""
+    """Return the conversations of the run by their ids, as they were recorded. Raises UsageError as `Conversations`
+    does."""
     reader = Conversations(run, paths)
-    found = {name: reader.of(name, step.path, step.conversation) for name, step in run.steps.items()}
+    found = {name: reader.recorded(name, step.path, step.conversation) for name, step in run.steps.items()}
     return {name: each for name, each in found.items() if each is not None}
 
 
@@ -365,12 +367,18 @@ class Conversations:
         """`paths` hold conversations that have moved since, which are kept in memory; a record that can't be read
         is left out. Raises UsageError for a path without any conversation."""
         self._columns = run.columns
+        self._redaction = Redaction(run.plan.redact)
         self._given = {item.id: item for path in reversed(paths) for item in reversed(self._readable(path))}
-        self.missing = 0  # conversations that `of` did not find
+        self.missing = 0  # conversations that were not found
         self._path = ""
         self._items: Iterator[Transcript | InputError] = iter(())
 
     def of(self, name: str, path: str, fingerprint: str) -> Transcript | None:
+        """Return the conversation that `recorded` finds, redacted as it was when it was judged."""
+        found = self.recorded(name, path, fingerprint)
+        return None if found is None else self._redaction.transcript(found)
+
+    def recorded(self, name: str, path: str, fingerprint: str) -> Transcript | None:
         """Return the conversation with this `fingerprint`, from the given paths or the file at `path`; None if it
         is gone or has changed since."""
         given = self._given.get(name)

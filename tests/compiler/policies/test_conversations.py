@@ -518,6 +518,19 @@ def test_stored_transcripts_that_flip_are_named_by_their_verdicts(
     assert "unknown: 3 conversations are missing or changed" in capsys.readouterr().out
 
 
+def test_stored_transcripts_are_compared_as_they_were_redacted(tmp_path: Path) -> None:
+    one = project(tmp_path / "one", "turn.content.contains('Monday')", "each: reply\n")
+    two = project(tmp_path / "two", "turn.content.contains('[day]')", "each: reply\n")
+    for folder in ("one", "two"):
+        with (tmp_path / folder / "rulewright.yaml").open("a", encoding="utf-8") as file:
+            file.write("redact: [{pattern: Monday, replacement: '[day]'}]\n")
+    said = [{"role": "user", "content": "Hello."}, {"role": "assistant", "content": "It left on Monday."}]
+    chats = write_lines(tmp_path / "chats.jsonl", [{"id": "a", "messages": said}])
+    assert main(["scan", str(chats), "--project", str(tmp_path / "one"), "--out", str(tmp_path / "run")]) == 0
+    found = policy_diff(one, two, run=read_run(tmp_path / "run"))
+    assert found["flips"] == [{"transcript_id": "a", "before": "PASS", "after": "FAIL"}]
+
+
 def test_checks_with_another_lexicon_flip_stored_transcripts(tmp_path: Path) -> None:
     pair = []
     for name, phrase in (("one", "for sure"), ("two", "for certain")):

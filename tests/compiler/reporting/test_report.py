@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests import folders
 from tests.compiler.small_project import check, write
 from tests.folders import reseal, write_lines, write_turns
 from tests.runtime.judging.test_gates_only import Answering, gated
@@ -335,6 +336,21 @@ def test_a_report_reads_a_table_with_the_columns_of_the_scan(tmp_path: Path) -> 
     assert "Zwei Euro im Monat" in (tmp_path / "run" / "report.html").read_text(encoding="utf-8")
     (served,) = OpenRuns([str(tmp_path / "run")]).present()
     assert served.conversation(served.load().index.judged(1)) is not None
+
+
+def test_a_page_shows_a_conversation_as_it_was_redacted(tmp_path: Path) -> None:
+    redact = "redact: [{pattern: 'ana@x[.]de', replacement: '[mail]'}]"
+    check = "id: polite\neach: reply\nfail: turn.content.contains('mail')"
+    folders.write(tmp_path / "p", {"rulewright.yaml": f"project: p\n{redact}\n", "checks/polite.yaml": check})
+    said = [{"role": "user", "content": "I am ana@x.de."}, {"role": "assistant", "content": "Hello ana@x.de."}]
+    write_lines(tmp_path / "a.jsonl", [{"messages": said}])
+    words = ["--project", str(tmp_path / "p"), "--out", str(tmp_path / "run"), "--fail-on", "never"]
+    assert main(["scan", str(tmp_path / "a.jsonl"), *words]) == 0
+    main(["report", str(tmp_path / "run")])
+    page = (tmp_path / "run" / "report.html").read_text(encoding="utf-8")
+    assert ("I am [mail]." in page, "ana@x.de" in page) == (True, False)
+    (served,) = OpenRuns([str(tmp_path / "run")]).present()
+    assert "ana@" not in str(served.conversation(served.load().index.judged(1)))
 
 
 def test_a_run_that_judged_nothing_says_so_and_shows_only_what_was_refused(
