@@ -30,7 +30,7 @@ from rulewright.documents.validation import ONE_DOCUMENT
 from rulewright.errors import UsageError
 from rulewright.linting.lint_report import Report, explained_in, report_of
 from rulewright.linting.lint_settings import DEFAULT, LintSettings, RuleSelection, may_be_used, settings_around
-from rulewright.load import Loaded, Mapping, Scalar, Source, load_file, load_text, nodes
+from rulewright.load import Loaded, Mapping, Node, Scalar, Source, load_file, load_text, nodes
 from rulewright.load.file_reader import unsaved
 from rulewright.once_a_run import one_run
 from rulewright_runtime.cases.records import CASE_FOLDERS, CASE_SETTINGS_FILE, OUTPUT_FOLDER
@@ -41,6 +41,7 @@ KNOWN_BY: Final = (
     "documents are recognized by their keys: `fail`, `pass`, `prompt` or `routing` (check), `scenario_id`, `patterns` "
     "(lexicon), `tasks` (workflow), `scorecard`, `project`, `test_id` (test case)"
 )
+OF_PROMPTFOO: Final = frozenset({"prompts", "providers"})
 MAX_ROUNDS = 10  # fixes that uncover further fixes
 MAX_HEADER: Final = 2**16  # bytes of the first line of a table
 NAME_KEYS: Final = {
@@ -298,6 +299,13 @@ def _lone(loaded: Loaded, selection: RuleSelection, settings: LintSettings) -> R
     return report_of(_lone_findings(loaded, settings), (loaded,), selection, settings, again, whole=False)
 
 
+def _advice(root: Node) -> str:
+    """How to make a document known."""
+    if isinstance(root, Mapping) and root.index.keys() >= OF_PROMPTFOO:
+        return f"`rulewright init --from {Path(root.source.path).name}` translates a configuration of promptfoo"
+    return ONE_DOCUMENT if isinstance(root, nodes.Sequence) else KNOWN_BY
+
+
 def _lone_findings(loaded: Loaded, settings: LintSettings) -> list[Diagnostic]:
     found, kind = list(loaded.diagnostics), _kind(loaded)
     if kind == "workflow":
@@ -314,8 +322,7 @@ def _lone_findings(loaded: Loaded, settings: LintSettings) -> list[Diagnostic]:
         pass  # a rule set, which is checked with its project
     elif not found and loaded.root:
         message = "not a document of a known kind"
-        help = ONE_DOCUMENT if isinstance(loaded.root, nodes.Sequence) else KNOWN_BY
-        found.append(error(loaded.source.span(0, 0), message, code="unknown-document", help=help))
+        found.append(error(loaded.source.span(0, 0), message, code="unknown-document", help=_advice(loaded.root)))
     elif not found:
         found.append(error(loaded.source.span(0, 0), "the file is empty", code="empty-document"))
     return found

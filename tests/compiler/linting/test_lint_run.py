@@ -132,6 +132,12 @@ def test_a_file_that_is_not_a_document_is_reported() -> None:
     assert codes(lint_text("", "f.yaml")) == ["empty-document"]
 
 
+def test_a_configuration_of_promptfoo_is_told_to_be_translated() -> None:
+    (found,) = lint_text("prompts: [a]\nproviders: [b]\n", "promptfooconfig.yaml").diagnostics
+    assert found.code == "unknown-document"
+    assert found.help == "`rulewright init --from promptfooconfig.yaml` translates a configuration of promptfoo"
+
+
 def test_a_rule_set_outside_a_project_is_a_document() -> None:
     assert codes(lint_text("disclosure: {cadence_turns: 3}\n", "north.yaml")) == []
     assert codes(lint_text("disclosures: {cadence_turns: 3}\n", "north.yaml")) == ["unknown-document"]
