@@ -53,6 +53,7 @@ def test_a_field_that_can_not_be_added_to_requests_is_refused(added: str, reason
         ("http://localhost:1/v1", "did you mean `openai:MODEL@http://localhost:1/v1`?"),
         ("openai:", "unknown model `openai:`"),
         ("openai:m@http://u:p@host/v1", "a base URL must not contain a user"),
+        ("openai:m@http://u:p@127.0.0.1:8000/v1", "a base URL must not contain a user"),
         ("openai:m@http://host/v1?key=1", "a base URL must not contain a user"),
         ("openai:m@https://h/openai/deployments/d?api-version=1", "; that of Azure is `https://RESOURCE.openai.azure"),
         ("openai:m@http://", "is not a base URL"),
