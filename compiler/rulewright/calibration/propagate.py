@@ -13,7 +13,7 @@ meaning of a verdict in this run follows from these and from the share of FAIL v
 
 import math
 import random
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
@@ -327,6 +327,8 @@ def gate_interval(rows: Sequence[GateRow], measured: MeasuredErrors, refused: in
     if every verdict is missing, for example because the gate holds no check."""
     chance, kinds = random.Random(SEED), Counter(row.kind for row in rows)
     kinds[_MISSING] += refused
+    least, _ = _share_failing(kinds, defaultdict(float), BEST)  # which labels show
+    most, _ = _share_failing(kinds, defaultdict(lambda: 1.0), WORST)
     low: list[float] = []
     high: list[float] = []
     for _ in range(DRAWS):
@@ -334,7 +336,7 @@ def gate_interval(rows: Sequence[GateRow], measured: MeasuredErrors, refused: in
         noise = chance.gauss(0, 1)
         for case, samples, q in ((BEST, low, ends[0]), (WORST, high, ends[1])):
             mean, variance = _share_failing(kinds, q, case)
-            samples.append(min(1.0, max(0.0, mean + noise * math.sqrt(variance))))
+            samples.append(min(most, max(least, mean + noise * math.sqrt(variance))))
     cut = round((1 - LEVEL) / 2 * DRAWS)
     is_known = any(kind != _MISSING for kind in kinds)
     value = _share_failing(kinds, measured.likely(), LIKELY)[0] if is_known else None

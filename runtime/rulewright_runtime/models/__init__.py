@@ -82,7 +82,9 @@ def _why_no_address(provider: str, rest: str) -> str | None:
     """Return why what follows `@` in `MODEL@BASE_URL` is no address of a server, or None."""
     if (address := re.search(r"@(\w+:/.*)", rest)) is not None:
         is_known = web_address(address[1]) is not None
-        return None if is_known else f"`{address[1]}` is not a base URL; expected `http://HOST:PORT/v1` or `https://...`"
+        return (
+            None if is_known else f"`{address[1]}` is not a base URL; expected `http://HOST:PORT/v1` or `https://...`"
+        )
     name, _, host = rest.rpartition("@")
     if name and re.match(r"[\w.-]+:[0-9]+(/|$)|[\w-]+(\.[\w-]+)+/|localhost(/|$)", host):
         meant = f"{provider}:{name}@http://{host}"

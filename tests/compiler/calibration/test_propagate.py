@@ -70,6 +70,15 @@ def test_a_gate_of_two_doubtful_checks_fails_as_often_as_either() -> None:
     assert gate_interval(missing, MeasuredErrors(shares, {}))["high"] == 1.0
 
 
+def test_failures_and_passes_that_labels_show_bound_the_share_of_failures() -> None:
+    stratum = ("A", "PASS")
+    shown = [GateRow(f"l{at}", RowKind(at < 9, False, False, False, ()), (), ()) for at in range(30)]
+    rows = [*shown, *(gate_row(f"t{at}", ((f"t{at}", "A"), stratum)) for at in range(18))]
+    found = gate_interval(rows, MeasuredErrors({stratum: FailureShare(1, 21)}, {}))
+    assert found["low"] == 9 / 48
+    assert gate_interval(rows, MeasuredErrors({stratum: FailureShare(9, 9)}, {}))["high"] == 27 / 48
+
+
 def test_a_gate_without_a_verdict_has_no_share_of_failures() -> None:
     found = gate_interval([gate_row("u", unknown=True)], MeasuredErrors({}, {}), refused=1)
     assert found == {"value": None, "low": 0.0, "high": 1.0}
