@@ -3,6 +3,7 @@
 import argparse
 import os
 import sys
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
@@ -17,7 +18,7 @@ from rulewright.reporting.run_reader import rows
 from rulewright.reporting.stored_run import FinishedRun, open_judged
 from rulewright.spelling import question
 from rulewright_runtime.aggregate.outcome import ENGINE, gates_not_run
-from rulewright_runtime.english import some
+from rulewright_runtime.english import plural, some
 from rulewright_runtime.ir import Program
 from rulewright_runtime.judging.exchanges import is_repeated_miss
 from rulewright_runtime.judging.replies import reader, why_unusable
@@ -30,6 +31,7 @@ from rulewright_runtime.strict_json import JsonMapping, JsonObject
 from rulewright_runtime.terminal import fit, one_line, say, width_for, wrapped
 
 WIDTH = 80
+MOST_IDLE = 5  # reasons why checks did not apply
 MOST = 40  # verdicts of a list for people
 QUOTED = 40  # characters of a quote in it
 
@@ -76,7 +78,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _list(run: FinishedRun, args: argparse.Namespace) -> None:
     """List the verdicts of the run, of a transcript, or of a check if no transcript has that name."""
-    name, check, outcome = args.transcript, None, [*idle_gates(run.summary).values()]
+    name, check, outcome = args.transcript, None, [*idle_gates(run.summary).values(), *_idle_checks(run)]
     if name in run.checks and _row(run.folder / "scores.jsonl", transcript_id=name) is None:
         name, check = None, name
     if name is not None:
@@ -85,6 +87,22 @@ def _list(run: FinishedRun, args: argparse.Namespace) -> None:
     columns, answers = width_for(sys.stdout), JudgeAnswers(run, ())
     lines = [*wrapped_lines(outcome, columns), *_list_lines(listed, args.run, name, columns, answers)]
     answer(args.format, {"verdicts": listed}, lines)
+
+
+def _idle_checks(run: FinishedRun) -> Iterator[str]:
+    """The checks that applied to no transcript, each with the reasons, if nothing applied to some transcripts."""
+    idle = {name for name, counts in run.summary["checks"].items() if not counts["eligible"] and counts["not_eligible"]}
+    if not idle or not run.summary["outcomes"]["nothing_applied"]:
+        return
+    reasons = Counter(
+        (row["check_id"], reason_words(row["rationale_code"]))
+        for row in rows(run.folder / "verdicts.jsonl")
+        if row["check_id"] in idle
+    )
+    for (name, reason), count in reasons.most_common(MOST_IDLE):
+        yield f"{name} did not apply to {count} of {plural(run.summary['transcripts'], 'transcript')}: {reason}"
+    if len(reasons) > MOST_IDLE:
+        yield f"and {len(reasons) - MOST_IDLE} more; `rulewright why {run.folder} TRANSCRIPT` lists those of one"
 
 
 def _row(path: Path, **wanted: str) -> dict[str, object] | None:
@@ -104,13 +122,18 @@ def _scores(folder: Path, transcript: str, checks: Iterable[str] = ()) -> JsonOb
 
 
 def _listed(run: FinishedRun, transcript: str | None) -> list[JsonObject]:
-    """Return the verdicts on a transcript, or each FAIL and UNCLEAR of the run, by severity."""
+    """Return the verdicts on a transcript, those of checks that do not apply if none does, or each FAIL and UNCLEAR of
+    the run, by severity."""
     found = [
         row
         for row in rows(run.folder / "verdicts.jsonl")
-        if row["eligible"]
-        and (row["verdict"] in ("FAIL", "UNCLEAR") if transcript is None else row["transcript_id"] == transcript)
+        if (
+            row["eligible"] and row["verdict"] in ("FAIL", "UNCLEAR")
+            if transcript is None
+            else row["transcript_id"] == transcript
+        )
     ]
+    found = [row for row in found if row["eligible"]] or found
     return sorted(found, key=lambda row: (-run.plan.gravity(row["severity"]), row["verdict"] != "FAIL"))
 
 
@@ -118,7 +141,7 @@ def _list_lines(
     listed: list[JsonObject], run: str, transcript: str | None, columns: int, answers: JudgeAnswers
 ) -> Iterator[str]:
     if not listed:
-        yield "no verdict is FAIL or UNCLEAR" if transcript is None else "no check applies to this transcript"
+        yield "no verdict is FAIL or UNCLEAR" if transcript is None else "the run has no verdict on this transcript"
         return
     names = ("verdict", "severity", "check_id", "transcript_id", "rationale_code")
     described = [{**row, "rationale_code": _reason(row) or _rationale(row, answers)} for row in listed[:MOST]]

@@ -164,6 +164,29 @@ def test_a_run_without_failures_says_so(runs: Path, tmp_path: Path, capsys: pyte
     assert capsys.readouterr().out == "no verdict is FAIL or UNCLEAR\n"
 
 
+def test_a_run_in_which_nothing_applied_says_why(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    said = [{"role": "user", "content": "When?"}, {"role": "assistant", "content": "Soon."}]
+    files = {
+        "rulewright.yaml": "project: shop\n",
+        "checks/calm.yaml": "id: calm\napplies: scenario.category == 'empathy'\nfail: answer.contains('!')\n",
+        "checks/late.yaml": "id: late\napplies: answer.contains('late')\nfail: answer.contains('!')\n",
+        "chats.jsonl": "".join(json.dumps({"id": day, "messages": said}) + "\n" for day in ("monday", "tuesday")),
+    }
+    run = str(write(tmp_path, files) / "run")
+    assert main(["scan", str(tmp_path / "chats.jsonl"), "--project", str(tmp_path), "--out", run]) == 2
+    capsys.readouterr()
+    assert main(["why", run]) == 0
+    assert capsys.readouterr().out == (
+        "calm did not apply to 2 of 2 transcripts: the chat has no scenario\n"
+        "late did not apply to 2 of 2 transcripts: its condition `applies` does not hold\n"
+        "no verdict is FAIL or UNCLEAR\n"
+    )
+    assert main(["why", run, "monday"]) == 0
+    first, second, *_ = capsys.readouterr().out.splitlines()
+    assert first.split(None, 4) == ["NOT_APPLICABLE", "S3", "calm", "monday", "the chat has no scenario"]
+    assert second.split(None, 4)[2:] == ["late", "monday", "its condition `applies` does not hold"]
+
+
 def test_a_failure_is_listed_with_its_quote_and_items_are_counted_in_words(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
