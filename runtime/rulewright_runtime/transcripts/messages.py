@@ -71,6 +71,7 @@ SIMULATED: Final = "user:"  # prefix of a user turn's `harness`, before the name
 TURNS: Final = "turns"  # the source of a conversation that was recorded as turns
 NOTHING: Final[JsonMapping] = {}
 SPEAKERS: Final = ("user", "assistant")  # whose messages are turns
+_NO_ERROR: Final = ("0", "false", "nan", "no", "none", "null")
 
 
 class Part(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
@@ -198,7 +199,7 @@ def turns_of(messages: Sequence[Message], about: JsonMapping = NOTHING) -> tuple
             number,
             message.role,
             message.shown,
-            error=message.metadata.get("error"),
+            error=_error(message),
             finish=_finish(message),
             model=_name(message, "model"),
             served_model=_name(message, "served_model"),
@@ -208,6 +209,13 @@ def turns_of(messages: Sequence[Message], about: JsonMapping = NOTHING) -> tuple
     if turns and turns[-1].role == "assistant" and turns[-1].finish is None:
         turns[-1] = msgspec.structs.replace(turns[-1], finish=finish_of(about))
     return tuple(turns)
+
+
+def _error(message: Message) -> Json:
+    """The error of a message; None if a log or table says that there is none."""
+    error = message.metadata.get("error")
+    value = error.strip().lower() if isinstance(error, str) else error
+    return None if not value or value in _NO_ERROR else error
 
 
 def _name(message: Message, key: str) -> str | msgspec.UnsetType:

@@ -76,6 +76,16 @@ def test_a_turn_shows_texts_refusals_and_a_mark_for_each_medium(message: Message
     assert [turn.content for turn in turns_of([message])] == [shown]
 
 
+@pytest.mark.parametrize(
+    ("error", "is_error"), [("timeout", True), ({"code": 1}, True), (False, False), ("None", False)]
+)
+def test_an_error_of_a_message_is_that_of_its_turn_unless_it_says_that_there_is_none(
+    error: object, is_error: bool
+) -> None:
+    (turn,) = turns_of([Message("assistant", (Part(text="ok"),), metadata={"error": error})])
+    assert (turn.error is not None) == is_error
+
+
 def test_turns_are_messages_and_messages_the_same_turns_again() -> None:
     transcript = talk("hello", "hi", "bye", "good day")
     assert transcript.conversation.scenario_id == "s"
