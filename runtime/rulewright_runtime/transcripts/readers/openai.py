@@ -16,12 +16,7 @@ from msgspec.structs import replace
 from rulewright_runtime.strict_json import Json, JsonObject
 from rulewright_runtime.transcripts.messages import Conversation, Message, SaidTexts
 from rulewright_runtime.transcripts.readers.content import as_json, tool_call
-from rulewright_runtime.transcripts.readers.message_rows import (
-    differing,
-    refuse_confusion,
-    refuse_disorder,
-    refuse_unnamed,
-)
+from rulewright_runtime.transcripts.readers.message_rows import refuse_confusion, refuse_disorder, refuse_unnamed
 from rulewright_runtime.transcripts.readers.payloads import INPUT_KEYS, is_of_langchain, run_messages, talk
 from rulewright_runtime.transcripts.readers.record_values import (
     Record,
@@ -358,16 +353,15 @@ def read_lines(
 ) -> Iterator[Conversation | ShapeError]:
     """Yield the conversations of a file whose lines are messages: those that the lines name under one of the keys, or
     else one; without keys always one. Data of a whole conversation are taken from the first line that has them, an
-    expected answer only if the lines agree."""
+    expected answer from the last one: it is that of the last answer."""
     by_name: dict[str, dict[int, Record]] = {}
     bot = bot_in(record.get("role") for record in records)
     for number, record in enumerate(records):
         by_name.setdefault(name_of(first_of(record, keys)), {})[number] = record
     for name, numbered in by_name.items():
         first, lines = next(iter(numbered)), [*numbered.values()]
-        of_messages = differing(lines).intersection(EXPECTED)
-        keys_of_all = [key for key in SHARED_KEYS if key not in of_messages]
-        shared = {key: line[key] for line in reversed(lines) for key in keys_of_all if line.get(key) not in (None, "")}
+        shared = {key: line[key] for line in reversed(lines) for key in SHARED_KEYS if line.get(key) not in (None, "")}
+        shared |= {key: line[key] for line in lines for key in EXPECTED if line.get(key) not in (None, "")}
         try:
             refuse_unnamed(by_name, name)
             refuse_agent((line.get("role") for line in lines), bot)

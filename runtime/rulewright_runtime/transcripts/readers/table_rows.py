@@ -75,7 +75,8 @@ def _text_at(value: object, where: str) -> str:
 
 def joined(rows: Sequence[Record], fields: Mapping[str, str], columns: Columns) -> Iterator[Conversation | ShapeError]:
     """Yield the conversations of rows with a message each, in the order of their first rows. Other columns are metadata
-    of their messages, and of the conversation if its rows agree; `columns` name speakers."""
+    of their messages, and of the conversation if its rows agree, except that the expected answer is that of the last
+    row that has one; `columns` name speakers."""
     by_name: dict[str, dict[int, Record]] = {}
     column = _naming(rows, fields)
     if columns.is_one_conversation:
@@ -125,6 +126,8 @@ def _of_rows(
     merged: JsonObject = {}
     for row in rows:
         merged |= {key: value for key, value in row.items() if key not in of_messages and merged.get(key) in (None, "")}
+        if (expected := row.get(fields.get("expected", ""))) not in (None, ""):
+            merged[fields["expected"]] = expected  # that of the last answer
     spoken = (*OF_MESSAGES, "passages")
     return replace(_conversation(merged, fields, spoken, [*chain.from_iterable(found)], name), record=first)
 

@@ -72,16 +72,16 @@ def test_columns_that_differ_within_a_conversation_are_kept_with_its_messages(tm
     rows = "1,user,hi,,no,,,\n1,assistant,yes,stop,no,a,m-1,\n1,user,go,,yes,,,3\n1,assistant,on,length,no,b,gpt-4o,\n"
     columns = {"conversation": "call", "role": "who", "content": "said", "expected": "soll", "model": "bot"}
     (found,) = conversations(written(tmp_path, heads + rows, "chat.csv"), columns=columns)
-    assert (found.metadata, found.expected, found.model) == ({"paid": "3"}, None, "m-1")
+    assert (found.metadata, found.expected, found.model) == ({"paid": "3"}, "b", "m-1")
     assert [message.metadata.get("flag") for message in found.messages] == ["no", "no", "yes", "no"]
     chat = Transcript.of(found)
     assert [turn.finish for turn in chat.turns] == [None, None, None, "length"]
     assert "gpt-4o" in chat.authors
 
 
-def test_lines_that_expect_different_answers_expect_none_of_the_conversation(tmp_path: Path) -> None:
+def test_the_expected_answer_of_lines_is_that_of_the_last_one(tmp_path: Path) -> None:
     said = [{"role": role, "content": text, "expected": text} for role, text in (("user", "hi"), ("assistant", "yes"))]
-    assert conversations(written(tmp_path, said))[0].expected is None
+    assert conversations(written(tmp_path, said))[0].expected == "yes"
     assert conversations(written(tmp_path, [said[0], {**said[1], "expected": ""}]))[0].expected == "hi"
 
 
