@@ -82,6 +82,10 @@ class _Facts:
         cells = box[self.at]
         return (cells & self.true and TRUE) | (cells & self.false and FALSE) | (cells & self.error and ERROR)
 
+    def cells(self, allowed: int) -> int:
+        """The cells where the atom has one of the results."""
+        return (allowed & TRUE and self.true) | (allowed & FALSE and self.false) | (allowed & ERROR and self.error)
+
     def split(self, box: Box) -> list[Box]:
         parts = [box[self.at] & cells for cells in (self.true, self.false, self.error)]
         return [_with(box, self.at, part) for part in parts if part]
@@ -348,11 +352,27 @@ class Space:
                 yield box, found
         raise TooMany
 
-    def boxes(self, goal: Goal, within: Box | None = None) -> Iterator[Box]:
+    def boxes(self, goal: Goal, within: Box | None = None, most: int | None = None) -> Iterator[Box]:
         """Yield boxes on which every input meets the goal; together they cover all such inputs, or those `within` a
-        box. Raises TooMany."""
-        for box, _ in self.explored(None, lambda box, _: (None, *self._meets(goal, box)), within=within):
-            yield box
+        box. Raises TooMany, also beyond `most` boxes."""
+        cells = list(within or self.everything)
+        for number, allowed in goal:
+            self._narrow(self.formulas[number], allowed, cells)
+        if all(cells):
+            for box, _ in self.explored(None, lambda box, _: (None, *self._meets(goal, box)), most, tuple(cells)):
+                yield box
+
+    def _narrow(self, formula: Formula, allowed: int, cells: list[int]) -> None:
+        """Leave out cells in which the formula has not the one allowed result, whatever the other cells are: all parts
+        of an `and` that must be true are true. With several results a box is split, as relations need."""
+        kind, body = formula
+        if kind == "atom" and isinstance(facts := self._facts[body], _Facts) and not allowed & (allowed - 1):
+            cells[facts.at] &= facts.cells(allowed)
+        elif kind == "not":
+            self._narrow(body[0], _NOT[allowed], cells)
+        elif kind in ("and", "or") and not allowed & (decisive := FALSE if kind == "and" else TRUE):
+            for part in body:
+                self._narrow(part, allowed if allowed == _NOT[decisive] else _NOT[decisive] | ERROR, cells)
 
     def falls(self, count: int) -> Iterator[tuple[int, int, Box]]:
         """Yield boxes that cover all inputs, each with the number of the first of `count` conditions that is true or

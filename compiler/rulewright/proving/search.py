@@ -7,13 +7,15 @@ from typing import Any, Final
 from rulewright.proving.atoms import ERROR, FALSE, TRUE, bits_of
 from rulewright.proving.box_variables import Box, TooMany
 from rulewright.proving.domains import Domains, Path
-from rulewright.proving.intervals import Goal, Space
+from rulewright.proving.intervals import MAX_BOXES, Goal, Space
 from rulewright.proving.program_parts import COMPARISONS, extract, paths_of
 from rulewright.proving.results import Counterexample, Proved, Refuted, Result, Unknown, bindings_of, shown_as
 from rulewright_runtime.errors import PlanError
 from rulewright_runtime.interpreter import Evaluator, prepare
 from rulewright_runtime.ir import CONNECTIVES, Node, Program
 
+_MOST_DECISIONS: Final = 1_000_000  # of atoms on boxes, in a search that shows no input
+_LEAST_BOXES: Final = 500
 TOO_MANY: Final = "too many cases to go through"
 TOO_DEEP: Final = "the conditions are nested too deeply"
 DEPTH_ERRORS: Final = (PlanError, RecursionError)  # what very deep conditions raise
@@ -61,7 +63,8 @@ class Search:
         if self.space is None:
             return False
         try:
-            return next(self.space.boxes(goal), None) is None
+            most = max(_LEAST_BOXES, min(MAX_BOXES, _MOST_DECISIONS // (len(self.space.atoms) + 1)))
+            return next(self.space.boxes(goal, most=most), None) is None
         except (TooMany, RecursionError):
             return False
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
+from itertools import chain
 from typing import Final, NamedTuple
 
 from msgspec.structs import replace
@@ -57,10 +58,11 @@ def never_given(check: CheckDocument, verdict: str) -> bool:
 
 def _facts(calls: Mapping[str, CallVariable]) -> Iterator[Program]:
     """What the results of calls say of each other: tools that were called in an order were called."""
+    called = [(each, names) for each in calls.values() if (names := _texts_given(each.program, "called"))]
     for source, ordered in calls.items():
-        names = _texts_given(ordered.program, "called_in_order")
-        for each in calls.values():
-            if names.intersection(_texts_given(each.program, "called")):
+        wanted = _texts_given(ordered.program, "called_in_order")
+        for each, names in called if wanted else ():
+            if wanted & names:
                 variables = [Node("name", (), [[call.variable, []]]) for call in (ordered, each)]
                 nodes = (*variables, Node("not", (0,)), Node("or", (2, 1)))
                 yield Program(nodes, source, ordered.program.strict)
@@ -125,10 +127,15 @@ def _ordered_sizes(calls: Mapping[str, CallVariable]) -> Iterator[tuple[Path, Pa
 
 def _with_values_together(standing: Mapping[Path, Program], domains: Domains) -> Iterator[tuple[Path, frozenset[Path]]]:
     """For each call, the calls that have a value wherever it has one."""
-    needs = {path: failures_of(program, domains) for path, program in standing.items()}
+    needing: dict[frozenset[Path], list[Path]] = {}  # by what they need, which is often the same
+    for path, program in standing.items():
+        needing.setdefault(failures_of(program, domains), []).append(path)
+    together: dict[frozenset[Path], frozenset[Path]] = {}
     for path, program in standing.items():
         sure = failures_of(program, domains, is_sure=True)
-        yield path, frozenset(other for other, needed in needs.items() if needed <= sure)
+        if sure not in together:
+            together[sure] = frozenset(chain.from_iterable(each for needed, each in needing.items() if needed <= sure))
+        yield path, together[sure]
 
 
 class CallVariable(NamedTuple):

@@ -51,10 +51,16 @@ def labels_of_a_check(size: int) -> dict[str, str]:
     return {**brief_checks(1), "rulewright.yaml": "project: one\nblindspots: labels.yaml\n", "labels.yaml": labels}
 
 
+def terms_of_a_condition(size: int) -> dict[str, str]:
+    terms = " && ".join(f'!answer.contains("word {number}")' for number in range(size))
+    return {"brief.yaml": f"id: brief\nfail: >-\n  {terms}\n"}
+
+
 GROWING = (
     (outputs_in_files, 10),
     (unknown_keys, 110),
     (labels_of_a_check, 60),
+    (terms_of_a_condition, 70),
 )  # 100 findings of a code may cause others
 
 

@@ -102,5 +102,5 @@ def test_what_splits_into_too_many_cases_is_unknown_and_no_proof(monkeypatch: py
     )
     assert isinstance(found, (Unknown, Counterexample))
     text = " || ".join(f"(x > 0.{k} && y < 0.{k} && n > {k})" for k in range(1, 9))
-    never = Search([program(f"({text}) && x > 0.95 && y > 0.95")], DOMAINS).find([(0, TRUE)])
+    never = Search([program(f"({text}) && (x > 0.95 || n < 0) && (y > 0.95 || n < -1)")], DOMAINS).find([(0, TRUE)])
     assert isinstance(never, Unknown)

@@ -81,7 +81,9 @@ def _denied_before(document: DocumentWithExpressions) -> Findings:
             (side, side.operand) for side in chain(part, "&&") if isinstance(side, Unary) and side.operator == "!"
         ]
         for side, wanted in denied:
-            other = next((each for each, needed in denied if each is not side and _needs(wanted, needed)), None)
+            is_ordered = isinstance(wanted, Call) and wanted.function == "called_in_order"
+            others = denied if is_ordered else ()
+            other = next((each for each, needed in others if each is not side and _needs(wanted, needed)), None)
             if other is not None:
                 message = f"`{expression.text(side)}` is redundant: `{expression.text(other)}` already decides it"
                 yield warning(expression.span(side), message, help="remove one of the negations")
