@@ -93,9 +93,11 @@ def _without_consequences(
             after = {os.path.abspath(path): Source(path, text) for path, text in texts.items()}
             remaining = again({path: each.text for path, each in after.items()})
             offsets = {path: Offsets(own_edits) for path, own_edits in edits.items()}
+            least = min(each.severity.rank for each in corrections)  # a finding may hide only those of its rank
             left = [_before(each, offsets, sources, after) for each in remaining]
             places, codes = set(map(_place, left)), {(each.code, os.path.abspath(each.span.path)) for each in left}
-            kept = [each for each in kept if each in corrections or _place(each) in places or _is_idle(each, codes)]
+            stays = {each for each in kept if each in corrections or each.severity.rank < least}
+            kept = [each for each in kept if each in stays or _place(each) in places or _is_idle(each, codes)]
             known = {_place(each) for each in (*found, *allowed)}
             kept += [each for each in left if _place(each) not in known and _is_hidden(each, below)]
     kept = _without_unsure(kept, by_path)

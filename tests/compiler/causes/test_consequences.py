@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from tests.compiler.linting.mutations import copied
-from tests.folders import write
+from tests.folders import files_of, write
 
 from rulewright.cli import main
 from rulewright.diagnostics import Severity
@@ -110,6 +110,12 @@ def test_a_key_given_twice_hides_no_mistake_of_another_kind(tmp_path: Path) -> N
     (tmp_path / "checks/a.yaml").write_text(text, encoding="utf-8")
     found = [(each.code, each.message) for each in lint([tmp_path]).diagnostics]
     assert found == [("duplicate-key", "`words` is given twice"), ("bad-expression", "unknown name `anwser`")]
+
+
+def test_an_error_is_not_hidden_by_a_warning_whose_correction_would_remove_it(tmp_path: Path) -> None:
+    files = files_of(Path("tests/compiler/rules/misspelt_name/bad_subject.txtar").read_text(encoding="utf-8"))
+    write(tmp_path, {**files, "pricing.yaml": "helper2: [0.4, 1.6]\nhelper2: [0.4, 1.6]\n"})
+    assert "duplicate-key" in [each.code for each in lint([tmp_path]).errors().diagnostics]
 
 
 def test_files_that_extend_a_renamed_rule_set_are_one_finding(tmp_path: Path) -> None:
