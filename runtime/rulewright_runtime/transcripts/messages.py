@@ -71,7 +71,7 @@ SIMULATED: Final = "user:"  # prefix of a user turn's `harness`, before the name
 TURNS: Final = "turns"  # the source of a conversation that was recorded as turns
 NOTHING: Final[JsonMapping] = {}
 SPEAKERS: Final = ("user", "assistant")  # whose messages are turns
-_NO_ERROR: Final = ("0", "false", "nan", "no", "none", "null")
+FOR_NOTHING: Final = ("0", "false", "nan", "no", "none", "null")  # texts of logs and tables
 
 
 class Part(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
@@ -215,7 +215,7 @@ def _error(message: Message) -> Json:
     """The error of a message; None if a log or table says that there is none."""
     error = message.metadata.get("error")
     value = error.strip().lower() if isinstance(error, str) else error
-    return None if not value or value in _NO_ERROR else error
+    return None if not value or value in FOR_NOTHING else error
 
 
 def _name(message: Message, key: str) -> str | msgspec.UnsetType:

@@ -14,7 +14,16 @@ from typing import Final, TypeAlias
 import msgspec
 
 from rulewright_runtime.strict_json import Json, JsonObject
-from rulewright_runtime.transcripts.messages import Conversation, Message, Part, Role, ToolCall, finish_of, repeats
+from rulewright_runtime.transcripts.messages import (
+    FOR_NOTHING,
+    Conversation,
+    Message,
+    Part,
+    Role,
+    ToolCall,
+    finish_of,
+    repeats,
+)
 from rulewright_runtime.transcripts.readers.content import Content, attached, tool_call
 from rulewright_runtime.transcripts.readers.message_rows import internal_of
 from rulewright_runtime.transcripts.readers.record_values import (
@@ -361,9 +370,10 @@ def _reasoning(record: Record) -> str:
 
 
 def calls_in(value: Json) -> Json:
-    """Tool calls as a list: also those in JSON text, and a single one; None for an empty text."""
-    calls = (parsed(value) or value or None) if is_text(value) else value
-    return [calls] if is_record(calls) else calls
+    """Tool calls as a list: also those in JSON text, and a single one; None for a text that says that there is none."""
+    if is_text(value):
+        value = None if value.strip().lower() in ("", "[]", "{}", *FOR_NOTHING) else parsed(value) or value
+    return [value] if is_record(value) else value
 
 
 def _calls(record: Record, where: str) -> list[ToolCall]:

@@ -23,8 +23,16 @@ from rulewright_runtime.transcripts.readers.message_rows import (
     refuse_disorder,
     refuse_unnamed,
 )
-from rulewright_runtime.transcripts.readers.record_values import Record, ShapeError, name_of, shown, word
-from rulewright_runtime.transcripts.readers.shapes import Format, messages, one_by_one, passages
+from rulewright_runtime.transcripts.readers.record_values import (
+    Record,
+    ShapeError,
+    list_at,
+    name_of,
+    parsed,
+    shown,
+    word,
+)
+from rulewright_runtime.transcripts.readers.shapes import Format, calls_in, messages, one_by_one, passages
 
 SPOKEN: Final = ("system", "user", "passages", "assistant")
 _OF_CONVERSATIONS: Final = ("conversation", "id", "expected", "model", "scenario_id")
@@ -36,7 +44,9 @@ def exchange(row: Record, fields: Mapping[str, str]) -> Conversation:
         task, given = (_text_at(row.get(name) or "", f"column `{name}`") for name in TASK)
         row = {**row, TASK[1]: f"{task}\n\n{given}".strip()}
     fields = _without_count(row, fields)
-    calls = row.get(fields.get("tool_calls", ""))
+    calls = calls_in(row.get(fields.get("tool_calls", "")))
+    if calls:
+        list_at(calls, f"column `{fields['tool_calls']}`")
     if calls and row.get(fields["assistant"]) is None:
         row = {**row, fields["assistant"]: ""}
     found = [
@@ -55,7 +65,7 @@ def exchange(row: Record, fields: Mapping[str, str]) -> Conversation:
 
 def _without_count(row: Record, fields: Mapping[str, str]) -> Mapping[str, str]:
     """The fields of a row: a number under `tool_calls` only counts them."""
-    is_count = word(row.get(fields.get("tool_calls", ""))).strip().isdigit()
+    is_count = type(parsed(word(row.get(fields.get("tool_calls", ""))))) in (int, float)
     return {field: name for field, name in fields.items() if field != "tool_calls"} if is_count else fields
 
 

@@ -102,8 +102,12 @@ def test_tool_calls_next_to_an_answer_are_read_or_the_row_is_refused(tmp_path: P
     )
     read = [lines(each)[1] for each in conversations(path)]
     assert read == ['assistant: At 8. -> visit {"day": 3}', 'assistant:  -> visit {"day": 3}', "assistant: At 8."]
-    text = "question,answer,tool_calls\nWhen?,At 8.,\nWhen?,At 8.,2\nWhen?,At 8.,visit(3)\n"
-    assert [each[:2] for each in refusals(tmp_path, text, "chat.csv")] == ["ch", "ch", "4:"]
+    text = "question,answer,tool_calls\nWhen?,At 8.,\nWhen?,At 8.,2\nWhen?,At 8.,visit(3)\nWhen?,At 8.,2.0\n"
+    text += "".join(f"When?,At 8.,{none}\n" for none in ("[]", "{}", "nan", "None"))
+    read = refusals(tmp_path, text, "chat.csv")
+    assert [each for each in read if not each.startswith("chat:")] == [
+        "4: column `tool_calls` is `visit(3)`; expected a list (read as table)"
+    ]
 
 
 def test_retrieved_passages_of_a_row_come_before_its_message(tmp_path: Path) -> None:
