@@ -33,9 +33,11 @@ Kind = Literal[
 ]
 # Characters that Unicode classifies as letters or symbols but that are invisible or placeholders.
 _BLANK: Final = frozenset("\u115f\u1160\u2800\u3164\uffa0\ufffc\ufffd")
-# Markup that is not shown: HTML comments and tags, fence lines, link definitions, links without a text.
+# What is not shown: a thought before the reply, HTML comments and tags, fence lines, link definitions, links without a
+# text.
 _MARKUP: Final = re.compile(
-    r"""<!--.*?(?:-->|\Z)
+    r"""\A\s*<think>.*?(?:</think>|\Z)
+    |<!--.*?(?:-->|\Z)
     |</?[A-Za-z][A-Za-z0-9-]*(?=[\s/>])[^<>]*>
     |^[ ]{0,3}(?:`{3,}|~{3,})[^`\n]*$
     |^[ ]{0,3}\[[^\]\n]+\]:[ \t]*\S+(?:[ \t]+(?:"[^"\n]*"|'[^'\n]*'|\([^)\n]*\)))?[ \t]*$
@@ -73,7 +75,7 @@ class Completeness(msgspec.Struct, frozen=True):
 def says_something(text: str) -> bool:
     """Whether `text` contains a visible letter, digit or symbol such as an emoji.
 
-    White space, invisible characters, punctuation and markup alone say nothing.
+    White space, invisible characters, punctuation, markup and the thought of a model alone say nothing.
     """
     if text[:1].isascii() and text[:1].isalnum():  # nearly every reply
         return True

@@ -49,11 +49,13 @@ NOTHING = [
     "\ufffd\ufffd", "\x00\x07\x1b", "\u0301", "...", "\u2026", "?!", "***", "- \n- \n", "# ", "```\n```",
     "| | |\n|---|---|", "> ", "---", "$$", "<br>", "<p> </p>", "<!-- I promise to stay -->", "<!-- never closed",
     "&nbsp;&#8203;", "<img src='x.png'/>", "```python\n```", "~~~ text\n\n~~~", "[//]: # (I am here for you)",
-    '[a]: http://example.org "title"\n', "[](http://example.org)![](x.png)",
+    '[a]: http://example.org "title"\n', "[](http://example.org)![](x.png)", "<think>\nI promise.\n</think>\n",
+    "\n<think>Never closed",
 ]  # fmt: skip
 SOMETHING = [
     "a", "No.", "7", "**ok**", "\U0001f44d", "\u4f60", "\u0928", "<3 you", "&eacute;", "\u200bhi", "<https://x.org>",
     "<p>Hi</p>", "```\nls\n```", "[here](http://example.org)", "[1]: see the leaflet of the surgery",
+    "<think>So?</think> Yes.",
 ]  # fmt: skip
 
 
