@@ -155,7 +155,7 @@ class TextDocument:
     project: Path | None = None  # the path of its project
     kind: str | None = None  # the last kind that its keys showed
     analysed: Source | None = None
-    single_findings: frozenset[Diagnostic] = frozenset()
+    single_findings: frozenset[Diagnostic] | None = None  # of the analysed text alone; None before they are needed
     project_findings: tuple[Diagnostic, ...] = ()
 
     @property
@@ -215,6 +215,8 @@ class Workspace:
         """Analyse the document alone, right after a change; findings of its project are shifted with the text."""
         findings = self._single_findings(document)
         if document.analysed is not None:
+            if document.single_findings is None:
+                document.single_findings = frozenset(self._single_findings(document, document.analysed))
             silenced = {each.code for each in document.single_findings - set(document.project_findings)}
             shifting = [each for each in document.project_findings if each not in document.single_findings]
             findings = [each for each in findings if each.code not in silenced]
@@ -263,16 +265,15 @@ class Workspace:
         if document.owner != analysis.path:
             self.published.pop(document.owner, None)
         document.project, document.analysed = analysis.path, document.loaded.source
-        document.project_findings, document.single_findings = (
-            tuple(findings),
-            frozenset(self._single_findings(document)),
-        )
+        document.project_findings, document.single_findings = tuple(findings), None
 
-    def _single_findings(self, document: TextDocument) -> list[Diagnostic]:
+    def _single_findings(self, document: TextDocument, source: Source | None = None) -> list[Diagnostic]:
+        """The findings of the present text alone, or of an earlier one."""
+        text = (source or document.loaded.source).text
         if document.kind is None and document.project is None:
             return []  # not a file of ours
-        with unsaved(self.unsaved_texts()):
-            report = analyse_document(Path(document.path), document.loaded.source.text)
+        with unsaved({**self.unsaved_texts(), document.path: text}):
+            report = analyse_document(Path(document.path), text)
         return [each for each in report.diagnostics if each.span.path == document.path]
 
     def _replace(self, owner: Path, by_path: dict[str, list[Diagnostic]], sources: dict[str, Source]) -> set[str]:

@@ -7,6 +7,7 @@ import pytest
 from tests.compiler.lsp import a_project
 from tests.compiler.lsp.client import Editor, RequestError
 
+from rulewright.lsp import workspace
 from rulewright.lsp.workspace import Workspace
 
 
@@ -255,3 +256,16 @@ def test_an_invalid_message_is_answered_with_a_json_rpc_error(editor: Editor, bo
     assert (answer["id"], answer["error"]["code"]) == (None, code)
     here = {"textDocument": {"uri": "untitled:none"}, "position": {"line": 0, "character": 0}}
     assert editor.request("textDocument/completion", here) == []  # the server serves on
+
+
+def test_a_change_is_analysed_with_its_project_and_not_with_every_open_document_alone(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    editor_workspace = Workspace()
+    opened = [
+        editor_workspace.put(each.as_uri(), each.read_text("utf-8"), 1) for each in sorted(project.rglob("*.yaml"))
+    ]
+    editor_workspace.analyse(opened[0], project, search=True)
+    assert {each.project for each in opened} == {project / "rulewright.yaml"}
+    monkeypatch.setattr(workspace, "analyse_document", None)
+    editor_workspace.analyse(opened[0], project, search=False)
