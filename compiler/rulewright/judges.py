@@ -238,12 +238,9 @@ def _calls_by_key(questions: Iterable[JudgeRequest], live: LiveJudge) -> dict[st
     return {request_key(live.model.identity, ask): ask.call for ask in asks if ask is not None}
 
 
-def answered_by_ledger(
-    judge: str, project: Project, plan: Plan, transcripts: Iterable[Transcript]
-) -> JsonObject | None:
-    """How many different questions a scan asks whatever is answered (`first`), and how many of them the project's
-    ledger answers (`answered`); None without a ledger, or if the judge is not an endpoint."""
-    ledger = project.root / LEDGER
+def answered_by_ledger(judge: str, ledger: Path, plan: Plan, transcripts: Iterable[Transcript]) -> JsonObject | None:
+    """How many different questions a scan asks whatever is answered (`first`), and how many of them the ledger answers
+    (`answered`); None without a ledger, or if the judge is not an endpoint."""
     if not judge.startswith(_ENDPOINTS) or not ledger.is_file():
         return None
     try:

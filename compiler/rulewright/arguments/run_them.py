@@ -52,6 +52,7 @@ def plan_arguments(parser: argparse.ArgumentParser) -> None:
     flag(parser, "--show-fusion", "show which checks share a pass over the text, and why; reads no transcripts")
     option(parser, "--judge", "JUDGE", "the judge that the scan will ask (default: the project's `judge.source`)")
     option(parser, "--price-of", "MODEL", "use the price of this model (default: the judge)")
+    option(parser, "--ledger", "FILE", f"the ledger of calls (default: {LEDGER} of the project)")
     output(parser, "FOLDER", "also write the plan and its costs to FOLDER")
     formats(parser, "human", "json")
     add_reading_options(parser)

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
+from rulewright.arguments.shared_options import LEDGER
 from rulewright.check.project_check import compile_project
 from rulewright.commands.chosen_project import compile_chosen, find_project
 from rulewright.commands.output import answer, hand_over, writing_to
@@ -45,7 +46,8 @@ def run(args: argparse.Namespace) -> int:
     model = args.price_of or project.judge_model(args.judge)
     planned = scan_plan(project, plan, transcripts, judge_model=model)
     planned["bound"] = bound_of(plan, transcripts, project.pricing.get(model) if model else None)
-    planned["ledger"] = answered_by_ledger(args.judge or project.judge_source or "", project, plan, transcripts)
+    ledger = Path(args.ledger or project.root / LEDGER)
+    planned["ledger"] = answered_by_ledger(args.judge or project.judge_source or "", ledger, plan, transcripts)
     written = _write(args.out, {"scan_plan.json": planned, "cost_report.json": cost_report(planned)})
     answer(args.format, planned, [*_figures(planned), *written])
     return REFUSED if refused else 0

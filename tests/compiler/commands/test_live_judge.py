@@ -60,6 +60,8 @@ def test_a_plan_says_how_many_questions_the_ledger_answers(tmp_path: Path, capsy
         scan(tmp_path)
         assert main(plan) == 0
         assert "ledger         answers 2 of the 2 questions asked first" in capsys.readouterr().out
+        assert main([*plan, "--ledger", str(tmp_path / "other.sqlite3")]) == 0
+        assert "ledger" not in capsys.readouterr().out
         write(tmp_path, {"checks/A-1.yaml": CHECK.replace("ask?", "answer?")})
         asked = len(server.requests)
         assert main(plan) == 0
