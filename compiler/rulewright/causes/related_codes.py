@@ -118,6 +118,7 @@ FOLLOWED_BY: Final = code_sets(
         "blindspot-of-another-name": "unchanged-copy",
         "both-sides-equal": """check-misses-own-example check-without-part comparison-out-of-range
         defaults-break-a-requirement outcome-contradicts-condition unread-parameter unused-definition""",
+        "bound-never-reached": "comparison-out-of-range",
         "bound-excluded": """defaults-break-a-requirement label-row-is-dead label-table-has-a-gap
         outcome-contradicts-condition review-above-pass words-contradict-condition""",
         "branch-condition-incomplete": "branch-never-taken",
@@ -159,7 +160,8 @@ FOLLOWED_BY: Final = code_sets(
         "key-is-not-text": "weight-of-zero yaml-syntax",
         "label-table-has-a-gap": "label-row-is-dead",
         "limit-read-both-ways": "label-row-is-dead label-table-has-a-gap review-above-pass",
-        "missing-key": "declared-for-nothing unused-definition unknown-source unknown-state unreachable-state",
+        "missing-key": """declared-for-nothing unlike-other-documents unused-definition unknown-source unknown-state
+        unreachable-state""",
         "missing-prompt": "directive-ignored-by-route",
         "misspelt-tool": "check-misses-own-example",
         "more-votes-in-development": "even-repetitions",
@@ -253,7 +255,7 @@ FOLLOWED_ANYWHERE: Final = code_sets(
         "reply-lexicon-reads-the-user": "check-misses-own-example unused-lexicon",
         "setting-of-two-parameters": "bad-case bad-setting",
         "unknown-dependency": "script-for-no-agent",
-        "unknown-value": "check-no-scenario-reaches check-without-part",
+        "unknown-value": "check-no-scenario-reaches check-without-part part-without-checks",
         "yaml-trap": "cue-nobody-says phrase-nearly-said",
     }
 )

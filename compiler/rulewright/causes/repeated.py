@@ -57,6 +57,7 @@ from rulewright.load import Mapping as MappingNode
 from rulewright.load import Node
 from rulewright.load import Sequence as SequenceNode
 from rulewright.load.nodes import repeated
+from rulewright.spelling import is_slip_of
 
 if TYPE_CHECKING:
     from rulewright.project import Project
@@ -293,6 +294,13 @@ def _by_lost_brackets(cause: Diagnostic, found: Diagnostic) -> bool | None:
     return cause.span.path == found.span.path and (is_next_to_it or is_within(cause.span, found.span))
 
 
+def _by_misspelt_key(cause: Diagnostic, found: Diagnostic) -> bool | None:
+    """Whether a key is missing in the mapping that has it under a misspelt name."""
+    if (cause.code, found.code) != ("unknown-key", "missing-key") or cause.span.path != found.span.path:
+        return None
+    return (cause.quoted[1:] == found.quoted[1:] and is_slip_of(cause.subject, found.subject)) or None
+
+
 def _by_quoting(cause: Diagnostic, found: Diagnostic) -> bool | None:
     if found.code not in FOLLOWED_BY_QUOTING.get(cause.code, ()) or cause.subject not in found.quoted:
         return None
@@ -382,7 +390,7 @@ def _is_repeated(cause: Diagnostic, found: Diagnostic) -> bool:
 
 
 _RELATIONS: Final = (
-    _by_lost_brackets, _by_doubled_word, _by_quoted_document, _by_quoting, _by_input_path, _by_probes,
+    _by_lost_brackets, _by_misspelt_key, _by_doubled_word, _by_quoted_document, _by_quoting, _by_input_path, _by_probes,
     _by_missing_path, _by_condition, _anywhere, _in_one_document,
 )  # fmt: skip
 

@@ -8,11 +8,11 @@ from typing import Any, Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from rulewright.diagnostics import Diagnostic, Findings, Note, error
+from rulewright.diagnostics import Diagnostic, Findings, Guess, Note, error
 from rulewright.documents.base import descend, items, scalar, text
 from rulewright.documents.check import CheckDocument
-from rulewright.load import Node, plain, scalars_below
-from rulewright.spelling import did_you_mean
+from rulewright.load import Mapping, Node, plain, scalars_below
+from rulewright.spelling import did_you_mean, is_slip_of
 from rulewright_runtime.english import ticked
 from rulewright_runtime.errors import InputError
 from rulewright_runtime.execution import execute
@@ -27,6 +27,7 @@ from rulewright_runtime.verdicts import VerdictResult
 
 _CONDITION: Final = "the condition"
 _OPTION: Final = re.compile(r"(?:; | \()[^;(]*`--columns.*", re.DOTALL)  # of commands that read files
+ROLES: Final = frozenset({"author", "from", "role", "sender", "speaker", "type"})
 _MESSAGE: Final = re.compile(r"messages\[(\d+)\]")  # the message that an error of a record names
 
 
@@ -172,6 +173,11 @@ def with_dependencies(plan: Plan, names: Iterable[str]) -> set[str]:
     return found
 
 
+def _lacks_role(message: Node) -> bool:
+    """Whether a message has a `content` and none of the keys that say whose it is."""
+    return isinstance(message, Mapping) and "content" in message and not {*message.keys} & ROLES
+
+
 def example_mismatch(
     example: Example, found: VerdictResult | InputError, redact: tuple[tuple[str, str], ...] = ()
 ) -> Diagnostic | None:
@@ -180,9 +186,15 @@ def example_mismatch(
     if isinstance(found, InputError):
         number = _MESSAGE.search(str(found))
         spoken = items(example.node, "chat", "messages") or items(example.node, "chat")
-        messages = spoken[int(number[1]) :] if number else ()
+        messages = spoken[int(number[1]) :] if number else [each for each in spoken if _lacks_role(each)]
         place = messages[0] if messages else example.node
         reason = _OPTION.sub("", str(found))
+        if messages and not number:
+            written = messages[0].entries if isinstance(messages[0], Mapping) else ()
+            misspelt = next((each.key for each in written if is_slip_of(each.name, "role")), None)
+            meant = Guess("role") if misspelt else None
+            message = "this message of an example has no `role`"
+            return error(misspelt or place, message, code="check-misses-own-example", help=meant)
         help = "write `chat` as a list of `ROLE: text`" if reason != str(found) and not number else None
         return error(place, f"this example can't be read: {reason}", code="check-misses-own-example", help=help)
     if found.verdict == example.verdict:

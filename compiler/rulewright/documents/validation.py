@@ -456,15 +456,15 @@ def _further_in(
 
 def _missing(violation: Violation, node: Node, path: str, _: Owners) -> Findings:
     assert isinstance(node, Mapping)
-    for name in violation.wanted:
-        if name not in node:
-            unknown = [key for key in node.keys if violation.properties and key not in violation.properties]
-            misspelt = [key for key in unknown if _may_mean(key, name)]
-            misspelt = misspelt or (unknown if len(unknown) == len(violation.wanted) == 1 else [])
-            notes = [(node.key_span(key), "possibly meant here") for key in misspelt[:1]]
-            help = meaning(name, violation.named.get(name, {}))
-            message = f"`{name}` is missing{_where(path)}"
-            yield error(first_place(node), message, code="missing-key", notes=notes, help=help)
+    missing = [name for name in violation.wanted if name not in node]
+    for name in missing:
+        unknown = [key for key in node.keys if violation.properties and key not in violation.properties]
+        misspelt = [key for key in unknown if _may_mean(key, name)]
+        misspelt = misspelt or (unknown if len(unknown) == len(missing) == 1 else [])
+        notes = [(node.key_span(key), "possibly meant here") for key in misspelt[:1]]
+        help = meaning(name, violation.named.get(name, {}))
+        message = f"`{name}` is missing{_where(path)}"
+        yield error(first_place(node), message, code="missing-key", notes=notes, help=help)
 
 
 def _may_mean(key: str, name: str) -> bool:

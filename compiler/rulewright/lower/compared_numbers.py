@@ -42,7 +42,7 @@ def compared_numbers(check: CheckDocument) -> Iterator[ComparedNumber]:
     values = dict(parameters)
     compared: set[str] = set()
     for written, sign in deciding_conditions(check):
-        decisive = {each for side in _decisive(written.checked.expr, sign) for _, each in comparisons(side, sign)}
+        decisive = {each for side in decisive_parts(written.checked.expr, sign) for _, each in comparisons(side, sign)}
         for turned, part in comparisons(written.checked.expr, sign):
             for side, limit, operator in (
                 (part.left, part.right, part.operator),
@@ -66,7 +66,7 @@ def compared_numbers(check: CheckDocument) -> Iterator[ComparedNumber]:
     yield from (ComparedNumber(value.as_float, value.span, unit) for unit, value in settings)
 
 
-def _decisive(part: Expr, sign: int) -> Iterator[Expr]:
+def decisive_parts(part: Expr, sign: int) -> Iterator[Expr]:
     """The parts that decide a condition, without those that say when it applies: `size(replies) < 3 or ...`."""
     outer, inner = ("||", "&&") if sign < 0 else ("&&", "||")
     for side in chain(part, outer):

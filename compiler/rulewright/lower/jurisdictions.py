@@ -34,9 +34,10 @@ def lower_rules(
         findings.append(error(check.key_place("routing", "route"), message, code="missing-key"))
         return None
     path = tuple((check.routing.rule_path or kind).split("."))
-    if path[-1] != kind and path[-1] in KINDS:
-        message = f"the rule is of the kind `{kind}`, but its path is that of `{path[-1]}`"
-        findings.append(error(check.place("routing", "rule"), message, code="rule-nobody-has", help=Guess(path[-1])))
+    others = [each for each in path if each in KINDS and each != kind]
+    if others and (kind not in path or path[-1] in others):
+        message = f"the rule is of the kind `{kind}`, but its path is that of `{others[-1]}`"
+        findings.append(error(check.place("routing", "rule"), message, code="rule-nobody-has", help=Guess(others[-1])))
         return None
     lowering = _JurisdictionLowering(project, path, findings)
     rules = {name: lowering.part(kind, name) for name in sorted(project.rule_sets)}

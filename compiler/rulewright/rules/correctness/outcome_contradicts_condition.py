@@ -28,6 +28,7 @@ from rulewright.rules.suspicious.absent_counts_as_full import reads_failures
 GRADED: Final = frozenset({"rates", "dimensions"})
 # The side of a limit on which an answer is like the expected one where the condition is meant.
 DIRECTIONS: Final = {"passes": ">", "fails": "<"}
+DENYING: Final = ("dis", "in", "non-", "not ", "not-", "not_", "un")
 SIMILARITIES: Final = frozenset({"bleu", "edit_similarity", "rouge_l", "similarity", "word_overlap"})
 
 
@@ -53,7 +54,7 @@ def outcome_contradicts_condition(document: DocumentWithExpressions) -> Findings
             yield warning(written.span(part.condition), message)
             continue
         direction = 0 if reads_failures(written.text(part.condition), document) else _outcome_sign(part.condition)
-        then, otherwise = _worth(part.then), _worth(part.otherwise)
+        then, otherwise = _worths(part.then, part.otherwise)
         chosen, other = (part.then, part.otherwise) if then == -direction else (part.otherwise, part.then)
         if direction and (then == -direction or (otherwise == direction and not then)):
             is_of_rate = isinstance(part.condition, Binary) and is_graded(part.condition.left)
@@ -118,7 +119,7 @@ def _outcome_sign(part: Expr) -> int:
         return outcome_sign(part)
     limit = number_in(unwrapped(part.right))
     if part.operator in ORDERED:
-        return 0 if limit is None else 1 if part.operator[0] == ">" else -1
+        return outcome_sign(part) if limit is None else 1 if part.operator[0] == ">" else -1
     return (limit == 1) - (limit == 0) if part.operator == "==" else outcome_sign(part)
 
 
@@ -227,6 +228,20 @@ def _descend(*outcomes: Expr) -> bool:
     texts = [str(each.value) for each in outcomes if isinstance(each, Literal)]
     are_grades = len(texts) == len(outcomes) and max(map(len, texts)) == 1 and texts == sorted(texts)
     return are_grades or _worth(outcomes[-1]) < 0
+
+
+def _worths(then: Expr, otherwise: Expr) -> tuple[int, int]:
+    """The worth of two outcomes; the denial of a word without a meaning is worse than it: `uncomfortable`."""
+    worth = _worth(then), _worth(otherwise)
+    if worth != (0, 0) or not (isinstance(then, Literal) and isinstance(otherwise, Literal)):
+        return worth
+    one, other = (str(each.value).lower() for each in (then, otherwise))
+    return _denies_word(other, one) - _denies_word(one, other), _denies_word(one, other) - _denies_word(other, one)
+
+
+def _denies_word(word: str, other: str) -> bool:
+    """Whether a word is the other one with a prefix or a word that denies it."""
+    return len(other) > 1 and word in {f"{before}{other}" for before in DENYING}
 
 
 def _worth(part: Expr) -> int:

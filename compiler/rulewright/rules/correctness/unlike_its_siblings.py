@@ -156,11 +156,18 @@ def _copied(parts: tuple[Entry, ...], named: Collection[str] = ()) -> Findings:
             having.setdefault((steps, value.value), []).append(name)
     for name, texts in written.items():
         means = name in named or any(name in TOKEN.findall(each.text) for each in texts.values())
-        for steps, value in texts.items() if means else ():
+        for steps, value in texts.items():
+            if not means and not _is_setting_of_its_own(steps, value):
+                continue
             others = {*_others_named(steps, value)} - {name}
             other = next((each for each in having[steps, value.value] if each in others), None)
             if other is not None:
                 yield warning(value, f"`{name}` has `{value.value}`, as `{other}` does", help=f"write `{name}`")
+
+
+def _is_setting_of_its_own(steps: tuple[str, ...], value: Scalar) -> bool:
+    """Whether a text reads a setting that each definition has under its own name: `scoring.dimensions.tone.weight`."""
+    return steps == ("weight",) and value.text.startswith("scoring.")
 
 
 def _others_named(steps: tuple[str, ...], value: Scalar) -> list[str]:

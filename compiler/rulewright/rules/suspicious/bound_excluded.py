@@ -3,14 +3,15 @@ from typing import Final
 
 from rulewright.diagnostics import Findings, warning
 from rulewright.documents.base import text
-from rulewright.expression.direction import OPPOSITE, comparisons
+from rulewright.expression.direction import OPPOSITE, comparisons, unwrapped
 from rulewright.expression.syntax_tree import Expr, Name, field_of
+from rulewright.lower.compared_numbers import decisive_parts
 from rulewright.lower.expressions_of import DocumentWithExpressions, expressions_of, operations_in
 
 LOWER: Final = re.compile(r"(?:^|_)(?:from|min|minimum|at_least)(?:_|$)")
 FROM: Final = re.compile(r"(?:from|at least|below|under)\b", re.IGNORECASE)  # how a description of a lower bound starts
-UPPER: Final = re.compile(r"(?:^|_)(?:at_most|max|maximum|most|up_to)(?:_|$)")
-LEAST: Final = re.compile(r"(?:^|_)(?:fewest|least|lowest|shortest)(?:_|$)")
+UPPER: Final = re.compile(r"(?:^|_)(?:at_most|highest|largest|longest|max|maximum|up_to|upper)(?:_|$)|(?:^|_)most$")
+LEAST: Final = re.compile(r"(?:^|_)(?:fewest|least|lower|lowest|shortest|smallest)(?:_|$)")
 # By which operators of `fails` and of `passes` a value fails that equals its bound.
 FAILING: Final = (
     (UPPER, "an upper", {"fails": ">=", "passes": "<"}),
@@ -39,16 +40,25 @@ def bound_excluded(document: DocumentWithExpressions) -> Findings:
 
 
 def _by_name(document: DocumentWithExpressions) -> Findings:
-    """The comparisons by which a check fails for a value that equals the bound that a parameter is by its name."""
+    """The comparisons by which a check fails for a value that equals the bound that a parameter is by its name, and
+    those that decide a check and fail for all values within it."""
     for written in expressions_of(document):
         key = next((key for key in ("fails", "passes") if getattr(document, key, None) is written.scalar), "")
+        deciding = decisive_parts(written.checked.expr, -1 if key == "fails" else 1) if key else ()
+        decisive = [part for each in deciding for _, part in comparisons(each, 1)]
         for sign, part in comparisons(written.checked.expr, 1) if key else ():
             operator = part.operator if sign > 0 else OPPOSITE[part.operator]
-            name = field_of(part.right, "params") or ""
-            bound = next((bound for names, bound, by in FAILING if names.search(name) and operator == by[key]), None)
-            if bound is not None:
-                message = f"`{written.text(part.right)}` is {bound} bound, but `{part.operator}` excludes it"
+            right = unwrapped(part.right)
+            name = field_of(right, "params") or ""
+            bound, failing = next(((bound, by[key]) for names, bound, by in FAILING if names.search(name)), ("", ""))
+            if not bound or all(names.search(name) for names, _, _ in FAILING):
+                continue
+            if operator == failing:
+                message = f"`{written.text(right)}` is {bound} bound, but `{part.operator}` excludes it"
                 yield warning(written.span(part), message, help=f"did you mean `{REACHING[part.operator]}`?")
+            elif operator[0] == OPPOSITE[failing][0] and any(each is part for each in decisive):
+                message = f"`{written.text(right)}` is {bound} bound, so `{part.operator}` is the wrong way round"
+                yield warning(written.span(part), message, help=f"did you mean `{OPPOSITE[part.operator]}`?")
 
 
 def _is_lower_bound(bound: Expr, document: DocumentWithExpressions) -> bool:

@@ -16,9 +16,11 @@ def bound_never_reached(task: TaskDocument) -> Findings:
     for number, outer in enumerate(loops):
         for inner in loops[number + 1 :]:
             if outer.max_iterations and inner.max_iterations and outer.max_iterations > inner.max_iterations:
-                place = outer.find("max_iterations") or outer.layers[0]
+                odd = inner if inner.max_iterations == 1 else outer  # a loop of one iteration repeats nothing
                 message = (
                     f"{outer.max_iterations} is never reached: `{inner.name}` inside allows only {inner.max_iterations}"
                 )
-                yield task.warning(place, f"{outer.field}.max_iterations", message)
+                if odd is inner:
+                    message = f"1 ends `{outer.name}` around it, too, which allows {outer.max_iterations}"
+                yield task.warning(odd.find("max_iterations") or odd.layers[0], f"{odd.field}.max_iterations", message)
                 break

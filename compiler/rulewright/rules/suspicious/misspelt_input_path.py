@@ -98,6 +98,8 @@ def _in_the_other_folder(path: Scalar, near: Near) -> Findings:
     own = near.get(source, [])
     if not own or not steps or any(steps[-1] in text for text, _ in own):
         return
+    if any(is_spelt_like(key, steps[-1]) for _, keys in own for key in keys):  # which is misspelt in a record
+        return
     if near[other] and all({*steps} <= keys.keys() for _, keys in near[other]):
         message = f"no {source} has the key `{steps[-1]}`, but every file of {other}s does"
         found = warning(path, message, help=Guess(".".join([other, *steps])))
@@ -122,11 +124,13 @@ def _in_no_record(near: Near, paths: list[str]) -> dict[str, tuple[str, str]]:
     for source, texts in near.items():
         read = {each: each.split(".")[1:] for each in paths if each.startswith(f"{source}.")}
         keys = sum((each for _, each in texts), Counter[str]())
+        elsewhere = {key for _, each in near["case"] for key in each} if source == "output" else set[str]()
         # Of several records, a lone one is misspelt itself.
         usual = {key for key, count in keys.items() if count > 1 or keys["test_id"] < 2}
         unread = sorted(usual.difference(*read.values()))
         for each, steps in read.items():
-            absent = [step for step in steps if step not in keys]
+            # An output may also be in its case.
+            absent = [step for step in steps if step not in keys and step not in elsewhere]
             pairs = ((step, key) for step in absent for key in unread if _is_meant(step, key))
             if (pair := next(pairs, None)) is not None:
                 found[each] = pair

@@ -1,5 +1,5 @@
 from collections import Counter
-from collections.abc import Iterator, Mapping, Set
+from collections.abc import Iterable, Iterator, Mapping, Set
 from itertools import chain
 from typing import TypeAlias, TypeGuard
 
@@ -31,13 +31,14 @@ Word: TypeAlias = tuple[str, Span | Scalar]
 
 
 def misspelt_tool(project: Project) -> Findings:
-    """A check spells a tool unlike chats, declared tools or other checks, or reads an argument that calls do not have.
+    """A check spells a tool unlike chats, declared tools or other checks, or reads a field that calls do not have.
 
     Why it matters: no call has the name, so the check passes, or fails, every time. The same happens where an
     argument is compared with a text that no `enum` of the declared tools contains.
     Instead: use the spelling of the calls. The recorded chats are those in the folders `chats` and `transcripts`;
     `params.tools` of `library/tool-call-valid` declares tools.
     """
+    yield from _unlike_guards(project.checks, "metadata")
     checks = [each for each in project.checks if _reads_calls(each)]
     if not checks:
         return
@@ -50,7 +51,7 @@ def misspelt_tool(project: Project) -> Findings:
     yield from _misspelt(checks, (declared, recorded.keys()), counts.keys(), usual - declared)
     shown = {each.text for each in scalars_below(*(check.get("examples") for check in checks))}
     yield from _of_two_places(checks, {*declared, *recorded, *usual}, shown)
-    yield from _unknown_arguments(checks, recorded) if any(recorded.values()) else _unlike_guards(checks)
+    yield from _unknown_arguments(checks, recorded) if any(recorded.values()) else _unlike_guards(checks, "arguments")
     yield from (found for check in checks for found in _of_another_tool(check, recorded))
     allowed = _allowed(checks)
     yield from (found for check in checks for found in _outside(check, allowed)) if allowed else ()
@@ -113,7 +114,7 @@ def _unknown_arguments(checks: list[CheckDocument], recorded: Mapping[str, Set[s
     comparable = [
         check for check in checks if all(any(_is_of(name, each) for each in recorded) for name in _tools(check))
     ]
-    for word, where in (each for check in comparable for each in _arguments(check)):
+    for word, where in (each for check in comparable for each in _fields(check, "arguments")):
         if word not in known:
             help = did_you_mean(word, known) or f"the recorded arguments are {ticked(sorted(known))}"
             yield warning(where, f"no recorded call has an argument `{word}`", help=help)
@@ -130,18 +131,23 @@ def _is_of(name: str, tool: str) -> bool:
     return name == tool or is_spelt_like(name, tool)
 
 
-def _unlike_guards(checks: list[CheckDocument]) -> Findings:
-    """The arguments that only one place reads, where a guard with `has` spells a similar one that no other reads."""
-    read = Counter(word for check in checks for word, _ in _arguments(check))
+def _unlike_guards(checks: Iterable[CheckDocument], held: str) -> Findings:
+    """The fields that only one place reads, where a guard with `has` spells a similar one that no other reads, and the
+    guards of a field that nothing reads."""
+    read = Counter(word for check in checks for word, _ in _fields(check, held))
     for check in checks:
-        parts = (part for written in expressions_of(check) for part in written.parts if isinstance(part, Has))
-        guarded = {
-            part.field for part in parts if isinstance(part.operand, Select) and part.operand.field == "arguments"
+        guards = {
+            part.field: written.span(part)
+            for written in expressions_of(check)
+            for part in written.parts
+            if isinstance(part, Has) and isinstance(part.operand, Select) and part.operand.field == held
         }
-        for word, where in _arguments(check):
-            near = next((name for name in guarded if is_spelt_like(word, name)), None)
-            if near is not None and word not in guarded and read[word] == 1:
+        for word, where in _fields(check, held):
+            near = next((name for name in guards if is_spelt_like(word, name)), None)
+            if near is not None and word not in guards and read[word] == 1:
                 yield warning(where, f"`{word}` is read, but `has` asks for `{near}`", help=Guess(near))
+            elif near is not None and word not in guards and not read[near]:
+                yield warning(guards.pop(near), f"`has` asks for `{near}`, but `{word}` is read", help=Guess(word))
 
 
 def _of_another_tool(check: CheckDocument, recorded: Mapping[str, Set[str]]) -> Findings:
@@ -234,23 +240,24 @@ def _are_two_tools(word: str, near: str) -> bool:
     return is_foreign or (bool(parts) and all(is_known_word(part) or not part.isalpha() for part in parts))
 
 
-def _arguments(check: CheckDocument) -> Iterator[Word]:
-    """The arguments of calls that the check's conditions read, each with the place of the part that reads it."""
+def _fields(check: CheckDocument, held: str) -> Iterator[Word]:
+    """The fields of `held`, such as the arguments of calls, that the check's conditions read, each with the place of
+    the part that reads it."""
     for written in expressions_of(check):
         for part in written.parts:
-            field = _field(part)
+            field = _field(part, held)
             if field is not None and isinstance(part, Index):
                 yield field, written.span(part.index)
             elif field is not None:
                 yield field, place(written.scalar, part.span.end - len(field), part.span.end)
 
 
-def _field(part: Expr) -> str | None:
-    """The argument of a call that a part reads; None for any other part."""
+def _field(part: Expr, of: str = "arguments") -> str | None:
+    """The argument of a call, or another field, that a part reads; None for any other part."""
     if not isinstance(part, Select | Index) or not isinstance(part.operand, Select):
         return None
     held = part.operand
-    if held.field != "arguments" or (isinstance(held.operand, Name) and held.operand.name == "params"):
+    if held.field != of or (isinstance(held.operand, Name) and held.operand.name == "params"):
         return None
     if isinstance(part, Select):
         return part.field
