@@ -2,6 +2,7 @@
 where the scan read them; and its rows, scored again without a judge.
 """
 
+import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -367,6 +368,7 @@ class Conversations:
         """`paths` hold conversations that have moved since, which are kept in memory; a record that can't be read
         is left out. Raises UsageError for a path without any conversation."""
         self._columns = run.columns
+        self._folders = run.folder.resolve().parents  # a scan is usually started in one of them
         self._redaction = Redaction(run.plan.redact)
         self._given = {item.id: item for path in reversed(paths) for item in reversed(self._readable(path))}
         self.missing = 0  # conversations that were not found
@@ -395,11 +397,15 @@ class Conversations:
             raise UsageError(str(items[0]))
         return found
 
+    def _located(self, path: str) -> str:
+        """Return the path from where the scan was started, or else from the working folder."""
+        return next(filter(os.path.exists, (os.path.join(folder, path) for folder in self._folders)), path)
+
     def _next(self, name: str, path: str) -> Transcript | None:
         if not path:
             return None
         if path != self._path:
-            self._path, self._items = path, Reader(columns=self._columns).read([path])
+            self._path, self._items = path, Reader(columns=self._columns).read([self._located(path)])
         for item in self._items:
             if isinstance(item, Transcript) and item.id == name:
                 return item

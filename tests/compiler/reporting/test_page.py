@@ -13,7 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.compiler.small_project import check, write
-from tests.folders import write_turns
+from tests.folders import json_lines, write_turns
+from tests.folders import write as write_files
 from tests.shared_data import ROOT
 
 from rulewright.check.project_check import compile_project
@@ -258,6 +259,20 @@ def test_a_conversation_that_was_changed_since_is_not_shown(finished: Path) -> N
     folder.mkdir()
     (finished.parent / "moved.jsonl").rename(folder / "model__night.jsonl")
     assert "its file was moved or changed since the run" not in report(finished, "--transcripts", str(folder))
+
+
+def test_conversations_are_found_from_every_working_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, reply in (("here", "Always."), ("there", "Never.")):
+        said = [{"role": "user", "content": "Hello"}, {"role": "assistant", "content": reply}]
+        brief = "id: brief\nfail: size(answer) > 99\n"
+        chats = json_lines([{"messages": said}])
+        write_files(tmp_path / name, {"rulewright.yaml": "project: p\n", "checks/b.yaml": brief, "chats.jsonl": chats})
+    monkeypatch.chdir(tmp_path / "here")
+    assert main(["scan", "chats.jsonl", "--out", "runs/one"]) == 0
+    monkeypatch.chdir(tmp_path / "there")
+    run = tmp_path / "here" / "runs" / "one"
+    assert main(["report", str(run)]) == 0
+    assert "Always." in (run / "report.html").read_text(encoding="utf-8")
 
 
 def test_a_report_says_how_many_conversations_it_does_not_show(
