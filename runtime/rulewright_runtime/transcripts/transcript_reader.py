@@ -315,7 +315,8 @@ def reading_notes(unread: Mapping[str, int], unused: Sequence[str], labels: Sequ
     """What a reader has to say: which files it did not read, which columns no record had, and which names in plain text
     may be speakers and were read as text."""
     named = [f"note: no record was read with {some([f'`{each}`' for each in unused])} of `--columns`"] if unused else []
-    read = f"{some([f'`{each}:`' for each in labels])} at the beginning of lines was read as text"
+    begun = [f"`{each}{':' if each[:1].isalpha() else '…'}`" for each in labels]  # a name, or a line with a time
+    read = f"{some(begun)} at the beginning of lines was read as text"
     speaking = [f"note: {read}; name other speakers with `--columns user=NAME,assistant=NAME,system=NAME`"]
     return [*unread_note(unread), *named, *(speaking if labels else [])]
 
