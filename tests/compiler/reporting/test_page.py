@@ -266,7 +266,9 @@ def test_conversations_are_found_from_every_working_folder(tmp_path: Path, monke
         said = [{"role": "user", "content": "Hello"}, {"role": "assistant", "content": reply}]
         brief = "id: brief\nfail: size(answer) > 99\n"
         chats = json_lines([{"messages": said}])
-        write_files(tmp_path / name, {"rulewright.yaml": "project: p\n", "checks/b.yaml": brief, "chats.jsonl": chats})
+        write_files(
+            tmp_path / name, {"rulewright.yaml": "project: p\n", "checks/brief.yaml": brief, "chats.jsonl": chats}
+        )
     monkeypatch.chdir(tmp_path / "here")
     assert main(["scan", "chats.jsonl", "--out", "runs/one"]) == 0
     monkeypatch.chdir(tmp_path / "there")
