@@ -213,6 +213,8 @@ class VerdictEffects:
         self.plan, self.base = plan, base
         self.rates = (*(dimension.rate for dimension in plan.dimensions), *plan.rates)
         self._gates = [(_guard(gate.of), _guard(gate.stops), _guard(gate.undecided)) for gate in plan.gates]
+        later = set(VERDICT_FIELDS) - KNOWN_BEFORE
+        self._any_check = frozenset(at for at, gate in enumerate(plan.gates) if mentioned([gate.of]) & later)
         self._rate_of = [_guard(rate.of) for rate in self.rates]
         self.credits = [None if rate.credit is None else prepare(rate.credit) for rate in self.rates]
         self._count_of = [_guard(count.of) for count in plan.counts]
@@ -240,9 +242,7 @@ class VerdictEffects:
     def may_hold(self, check_id: str) -> frozenset[int]:
         """The indices of the gates to which a verdict of the check may belong. These include every gate whose
         condition reads a field that is unknown before the check runs."""
-        later = set(VERDICT_FIELDS) - KNOWN_BEFORE
-        gates = zip(self.plan.gates, self.in_gates(check_id), strict=True)
-        return frozenset(index for index, (gate, holds) in enumerate(gates) if holds or mentioned([gate.of]) & later)
+        return self._any_check | {index for index, holds in enumerate(self.in_gates(check_id)) if holds}
 
     def of(self, verdict: VerdictRecord, incomplete: bool) -> Effect:
         """The effect of a verdict; that of an `incomplete` transcript gets no credit."""
