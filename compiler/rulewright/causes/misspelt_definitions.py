@@ -1,6 +1,6 @@
 """Moves findings about several references to one unknown name to the definition that is misspelt."""
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from msgspec.structs import replace
@@ -9,25 +9,34 @@ from rulewright.causes.repeated import NAMING
 from rulewright.diagnostics import Diagnostic, Guess, Note, Span
 from rulewright.load import Loaded, Node, Scalar, walk
 from rulewright.load import Mapping as MappingNode
+from rulewright.load import Sequence as SequenceNode
 
 SEVERAL: Final = 2  # references that agree
+DEFINED_UNDER: Final = {  # the keys of the names that documents define; others are those of files, or built in
+    "unknown-agent": "agents",
+    "unknown-artifact-type": "contracts",
+    "unknown-dependency": "tasks",
+    "unknown-source": "sources",
+    "unknown-state": "states",
+}
 
 
 def at_definitions(found: Sequence[Diagnostic], files: Iterable[Loaded]) -> list[Diagnostic]:
     """Return the findings; several references to one unknown name are one finding at the definition that they are
     guessed to mean, if nothing refers to this by its own name."""
     roots = {each.source.path: each.root for each in files}
-    groups: dict[tuple[str, str], list[Diagnostic]] = {}
+    groups: dict[tuple[str, str, str], list[Diagnostic]] = {}
     for each in found:
-        if isinstance(each.help, Guess) and each.code.startswith("unknown-") and each.code != "unknown-key":
+        if isinstance(each.help, Guess) and each.code in DEFINED_UNDER:
             name = _named(each, roots.get(each.span.path))
-            groups.setdefault((name, each.help.meant), []).append(each)
+            groups.setdefault((each.code, name, each.help.meant), []).append(each)
     moved: dict[Diagnostic, Diagnostic | None] = {}
-    for (name, meant), group in groups.items():
+    for (code, name, meant), group in groups.items():
         places = list(dict.fromkeys(each.span for each in group))
-        definition = _only_place_of(meant, roots.values()) if name and len(places) >= SEVERAL else None
+        several = name and len(places) >= SEVERAL
+        definition = _unused_definition(meant, DEFINED_UNDER[code], [*roots.values()]) if several else None
         if definition is not None:
-            message = f"nothing refers to `{meant}`, but {len(places)} places to `{name}`"
+            message = f"nothing refers to `{meant}`, but {len(places)} places refer to `{name}`"
             notes = tuple(Note(place, "one of them" if at else "for instance") for at, place in enumerate(places))
             first = replace(group[0], span=definition, message=message, notes=notes, help=Guess(name), fix=None)
             moved |= {group[0]: first} | dict.fromkeys(group[1:])
@@ -39,16 +48,21 @@ def _named(found: Diagnostic, root: Node | None) -> str:
     return "" if root is None else root.source.between(found.span).strip("\"'")
 
 
-def _only_place_of(name: str, roots: Collection[Node | None]) -> Span | None:
-    """The only key or text of the documents that is a name; None if there are several. Where a document has this name,
-    only a key may define something else."""
-    own = {id(root.get(key)) for root in roots if isinstance(root, MappingNode) for key in NAMING}
-    keys, texts = list[Scalar](), list[Scalar]()
-    for node in (each for root in roots for each in walk(root)):
-        if isinstance(node, MappingNode):
-            keys += (entry.key for entry in node.entries if entry.name == name)
-        elif isinstance(node, Scalar) and node.value == name:
-            texts.append(node)
-    referring = [each for each in texts if id(each) not in own]
-    written = keys or (referring if referring == texts else [])
-    return written[0].span if len(written) == 1 and len(keys) + len(referring) == 1 else None
+def _unused_definition(name: str, key: str, roots: Sequence[Node | None]) -> Span | None:
+    """The only definition of a name under a key of the documents; None if there are several, or if it is written
+    elsewhere, but for the name of a document."""
+    nodes = [each for root in roots for each in walk(root)]
+    mappings = [each for each in nodes if isinstance(each, MappingNode)]
+    defined = [each for node in mappings for each in _names(node.get(key), name)]
+    own = {id(root.get(each)) for root in roots if isinstance(root, MappingNode) for each in NAMING}
+    used = [each for each in nodes if isinstance(each, Scalar) and each.value == name and id(each) not in own]
+    used += [entry.key for node in mappings for entry in node.entries if entry.name == name]
+    return defined[0].span if len(defined) == 1 and used == defined else None
+
+
+def _names(node: Node | None, name: str) -> Iterator[Scalar]:
+    """The keys or items of a node that are this name."""
+    if isinstance(node, MappingNode):
+        yield from (entry.key for entry in node.entries if entry.name == name)
+    elif isinstance(node, SequenceNode):
+        yield from (each for each in node.items if isinstance(each, Scalar) and each.value == name)
