@@ -23,6 +23,7 @@ from rulewright_runtime.transcripts.readers import (
     tracing_tools,
 )
 from rulewright_runtime.transcripts.readers.columns import FIELDS
+from rulewright_runtime.transcripts.readers.payloads import is_of_langchain
 from rulewright_runtime.transcripts.readers.record_values import (
     Record,
     is_list,
@@ -132,7 +133,10 @@ def _items_in(record: Record) -> tuple[str, Record] | None:
 
 
 def _named_in(item: Record) -> list[str]:
-    """The mapping of an item's speaker and text, unless they are under `role` and `content`: to their keys if usual."""
+    """The mapping of an item's speaker and text, unless they are under `role` and `content` or as in LangChain:
+    to their keys if usual."""
+    if is_of_langchain(item):
+        return []
     usual = {"role": (*FIELDS["role"], "from"), "content": FIELDS["content"]}
     keys = {field: next((each for each in names if is_text(item.get(each))), "KEY") for field, names in usual.items()}
     return [f"{field}={key}" for field, key in keys.items() if field not in item]

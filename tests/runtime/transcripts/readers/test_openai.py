@@ -258,6 +258,7 @@ HI, ONE, TWO = (
         {"prompt": "hi", "chosen": "1", "rejected": "2"},
         {"chosen": "\n\nHuman: hi\n\nAssistant: 1", "rejected": "\n\nHuman: hi\n\nAssistant: 2"},
         {"id": 1, "messages": [{"sender": "user", "text": "hi"}, {"sender": "bot", "text": "1"}]},
+        {"values": {"messages": [{"type": "human", "content": "hi"}, {"type": "ai", "content": "1"}]}, "next": []},
         {"id": 1, "log": [{"author": "user", "message": "hi"}, {"author": "assistant", "message": "1"}]},
     ],
 )
