@@ -17,6 +17,7 @@ from rulewright_runtime.digests import blake2b
 from rulewright_runtime.errors import InputError, PlanError
 from rulewright_runtime.strict_json import UNDECODED
 from rulewright_runtime.transcripts.messages import Transcript, Turn
+from rulewright_runtime.transcripts.turn_lines import printable
 
 if TYPE_CHECKING:
     from rulewright_runtime.transcripts.pieces import Piece
@@ -72,7 +73,7 @@ class Log(msgspec.Struct, frozen=True):
             if item is None:
                 raise missing(step)
             if digest(item) != step.digest:
-                raise changed(item)
+                raise changed(item, step)
         yield from items
 
     def skip_done_pieces(
@@ -89,7 +90,7 @@ class Log(msgspec.Struct, frozen=True):
                     break
                 step = done.popleft()
                 if digest(item) != step.digest:
-                    raise changed(item)
+                    raise changed(item, step)
                 begun += 1
             else:
                 if begun:  # every input of the piece is done
@@ -121,8 +122,13 @@ def missing(step: LogStep) -> PlanError:
     return PlanError(f"`{step.input}`, which the run had judged, is missing; replace the run with `--overwrite`")
 
 
-def changed(item: Transcript | InputError) -> PlanError:
-    """The error for an input that has changed since it was judged."""
+def changed(item: Transcript | InputError, step: LogStep) -> PlanError:
+    """The error for an input that has changed, or is read from another place, since it was judged."""
+    if step.conversation and step.conversation == fingerprints(item)[1] and step.path != item.path:
+        return PlanError(
+            f"the run had read `{name(item)}` from `{printable(step.path)}`, not from `{printable(item.path)}`; resume "
+            "it with the same paths, in the folder in which it was started, or replace the run with `--overwrite`"
+        )
     return PlanError(f"`{name(item)}` is not what the run had read; replace the run with `--overwrite`")
 
 

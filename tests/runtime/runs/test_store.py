@@ -287,6 +287,18 @@ def test_a_run_is_not_resumed_over_anything_else(data: Path, tmp_path: Path, cha
     assert (tmp_path / "run" / "summary.json").exists()
 
 
+def test_a_run_of_moved_chats_names_the_path_to_resume_it_with(data: Path, tmp_path: Path) -> None:
+    with pytest.raises(Killed):
+        run(data, tmp_path / "run", Mortal(2))
+    moved = data.rename(tmp_path / "elsewhere")
+    with pytest.raises(
+        PlanError, match=r"had read `a__s` from `.*a__s.jsonl`, not from `.*elsewhere.*`; resume it with"
+    ):
+        run(moved, tmp_path / "run", resume=True)
+    run(moved.rename(data), tmp_path / "run", resume=True)
+    assert (tmp_path / "run" / "summary.json").exists()
+
+
 def test_a_log_in_another_encoding_is_damaged(data: Path, tmp_path: Path) -> None:
     with pytest.raises(Killed):
         run(data, tmp_path / "run", Mortal(2))
