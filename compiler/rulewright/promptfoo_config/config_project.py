@@ -22,12 +22,13 @@ from rulewright.promptfoo_config.config_reader import (
 )
 from rulewright_runtime.english import plural
 from rulewright_runtime.models import SERVERS
+from rulewright_runtime.transcripts.completeness import OF_TESTS
 
 PROJECT: Final = """\
 # Made from {source}. Every key: rulewright explain project
 project: {name}
 vocabulary:
-  categories: [test]
+  categories: [{category}]
 checks: checks
 scenarios: scenarios
 # The judge of the checks with a `prompt`:
@@ -62,7 +63,7 @@ def project_from(path: Path, name: str) -> Translation:
     if not checks.files or not files:
         why = read.notes[0] if read.notes else "expected `prompts`, and `tests` with `assert`"
         raise UsageError(f"nothing in `{path}` can be translated: {why}")
-    project = PROJECT.format(source=path.name, name=json.dumps(name, ensure_ascii=False))
+    project = PROJECT.format(source=path.name, category=OF_TESTS, name=json.dumps(name, ensure_ascii=False))
     return Translation(
         {"rulewright.yaml": project, **checks.files, **files},
         tuple(sorted(dict.fromkeys(read.notes), key=_place)),
@@ -184,7 +185,7 @@ def _scenario(identity: str, title: str, test: ConfiguredTest, messages: list[st
     document = {
         "scenario_id": identity,
         "title": title,
-        "category": "test",
+        "category": OF_TESTS,
         **({"system": system} if system else {}),
         "eligible_modes": list(dict.fromkeys(checks)),
         "turns": [{"turn_number": number, "user_message": each} for number, each in enumerate(turns, start=1)],

@@ -99,12 +99,16 @@ def message_digest(text: str) -> str:
     return blake2b(" ".join(plain.split()).encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
 
 
+OF_TESTS: Final = "test"  # the category of the scenarios that `init --from` makes of a promptfoo configuration
+
+
 class ScenariosByMessages:
     """Finds the scenario of a promptfoo result that does not name it: the test names none, or it has several prompts,
     each with a scenario of its own."""
 
     def __init__(self, scenarios: Mapping[str, Scenario]) -> None:
         self._scenarios = scenarios
+        self.are_tests = any(scenario.category == OF_TESTS for scenario in scenarios.values())
         self._by_opening: dict[str, list[str]] = {}
         for name, scenario in scenarios.items():
             for digest in scenario.turns[0].messages if scenario.turns else ():

@@ -279,7 +279,7 @@ class Reader:
         """The transcript, unless its scenario is unknown or its id was read before."""
         if self._needs_scenario(transcript):
             found = self._by_messages.of(transcript)
-            if len(found) != 1 and (found or not transcript.scenario_id):
+            if len(found) > 1 or (not found and not transcript.scenario_id and self._by_messages.are_tests):
                 tried = f"may be of the scenarios {ticked(found[:3])}" if found else "fits no scenario of the project"
                 reason = f"the result {tried}; name that of each test in its metadata, as `scenario_id`"
                 return InputError(reason, transcript.path, transcript.line)
@@ -295,7 +295,7 @@ class Reader:
     def _needs_scenario(self, transcript: Transcript) -> bool:
         """Whether it is a result of promptfoo that names none of the scenarios, which may be its tests."""
         is_result = transcript.recorded is not None and transcript.recorded.source == "promptfoo"
-        return is_result and bool(self._scenarios) and transcript.scenario_id not in (self._scenarios or ())
+        return is_result and self._scenarios is not None and transcript.scenario_id not in self._scenarios
 
     @cached_property
     def _by_messages(self) -> ScenariosByMessages:

@@ -450,18 +450,23 @@ def test_a_result_of_one_of_several_tests_is_judged_if_they_ask_the_same_and_ref
 
 
 @pytest.mark.parametrize(
-    ("variables", "scenarios"),
+    ("variables", "category", "scenarios"),
     [
-        ({"question": "Where?", "city": "Bern"}, {"test-1"}),
-        ({"question": "Where?", "city": "Bern", "sessionId": "s1"}, {"test-1"}),
-        ({"question": "Where?", "city": "Zug"}, set()),
+        ({"question": "Where?", "city": "Bern"}, "test", {"test-1"}),
+        ({"question": "Where?", "city": "Bern", "sessionId": "s1"}, "test", {"test-1"}),
+        ({"question": "Where?", "city": "Zug"}, "test", set()),
+        ({"question": "Where?", "city": "Zug"}, "chat", {""}),  # scenarios that no tests were
     ],
 )
-def test_a_result_is_not_judged_by_a_test_with_another_value_of_a_variable(
-    variables: dict[str, str], scenarios: set[str], tmp_path: Path
+def test_a_result_is_judged_by_no_test_with_another_value_of_a_variable(
+    variables: dict[str, str], category: str, scenarios: set[str], tmp_path: Path
 ) -> None:
     city = "{vars: {question: Where?, city: Bern}, assert: [{type: contains, value: '{{city}}'}]}"
-    project = written(tmp_path, translated(tmp_path, f"tests: [{city}]\n"))
+    files = translated(tmp_path, f"tests: [{city}]\n").files
+    renamed = {
+        name: text.replace('"test"', f'"{category}"').replace("[test]", f"[{category}]") for name, text in files.items()
+    }
+    project = folders.write(tmp_path / "project", renamed)
     path = tmp_path / "results.json"
     path.write_text(json.dumps([result("a", "Answer: Where?", "In Zug.", vars=variables)]))
     run = tmp_path / "run"
