@@ -27,8 +27,15 @@ Steps: TypeAlias = tuple[str | int, ...]  # the path of a value
 
 
 def violations_of(root: Node, validator: Validator) -> list[Violation]:
-    """The violations of a document, without those that another one explains."""
-    return list(_without_strays(primary(map(Violation.of, validator.iter_errors(plain(root))))))
+    """The violations of a document, without those that another one explains. What a condition of the schema requires
+    has the properties of the whole."""
+    schema: Any = validator.schema
+    named = _named_in(_as_mapping(schema))
+    found = (
+        replace(each, named=named) if each.keyword == "required" and not (each.steps or each.named) else each
+        for each in map(Violation.of, validator.iter_errors(plain(root)))
+    )
+    return list(_without_strays(primary(found)))
 
 
 @cache
@@ -97,7 +104,7 @@ class Violation(Struct, frozen=True):
         """The validator's error as plain data."""
         found: Any = mistake  # its attributes may be unset until the validator yields it
         path, schema = tuple(found.relative_schema_path), _as_mapping(found.schema)
-        properties = {name: _as_mapping(each) for name, each in schema.get("properties", {}).items()}
+        properties = _named_in(schema)
         return Violation(
             keyword=found.validator,
             wanted=found.validator_value,
@@ -126,6 +133,10 @@ class Violation(Struct, frozen=True):
         own = self.holders.get(name, ())
         shared = [each for each in own if all(each in self.holders.get(other, ()) for other in self.unknown())]
         return next(iter(shared or own), None)
+
+
+def _named_in(schema: JsonObject) -> dict[str, JsonObject]:
+    return {name: _as_mapping(each) for name, each in schema.get("properties", {}).items()}
 
 
 def _inverted(names: dict[str, JsonObject]) -> dict[str, tuple[str, ...]]:
