@@ -132,8 +132,10 @@ class Checker(CheckingContext):
         return self._report_undeclared(e)
 
     def _is_known(self, name: str) -> bool:
+        """Whether a name is declared, or one of a field."""
         declared = self.environment.variable(name, False) is not None or name in self.environment.members
-        return declared or self.environment.open or any(name == local for local, _ in self.locals)
+        is_field = declared or self._field_meant(name) is not None
+        return is_field or self.environment.open or any(name == local for local, _ in self.locals)
 
     def _is_constant(self, e: ast.Name) -> bool:
         if e.name in self.environment.members:

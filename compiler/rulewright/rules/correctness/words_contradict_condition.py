@@ -67,6 +67,8 @@ POSITIVE: Final = re.compile(r"\bpositive (\w+)", re.IGNORECASE)
 EXCEPTED: Final = re.compile(
     r"\b(?:(?:any|every|no)(?:body| ?one|thing|where)|none) (?:but|except) (?:for )?(?:(?:an?|the) )?(\w+)"
 )
+# What is between two orders, or in a sentence that says which order is wrong.
+DISORDERLY: Final = re.compile(r" (?:before|after) |\b(?:cannot|fail\w*|forbidden|late|never|no|not|wrong)\b")
 FAILS_OUTSIDE: Final = {"<=": ">", ">=": "<", "<": ">=", ">": "<="}  # what `fail` tests to keep a limit
 
 
@@ -428,13 +430,14 @@ def _in_order(sentence: str) -> tuple[str, ...]:
     first, found, then = sentence.partition(" before ")
     if not found:
         then, found, first = sentence.partition(" after ")
-    return (first, then) if found and not re.search(" (?:before|after) ", f"{first} {then}") else ()
+    return (first, then) if found and not DISORDERLY.search(f"{first} {then}") else ()
 
 
 def _excepted(claims: Claims, condition: Condition) -> Contradiction | None:
     """The condition tests for what the words except: `nobody but the owner`, and `fail: recipient == "owner"`."""
-    for word in EXCEPTED.findall(claims.words.lower()):
-        for part in below(condition.expr) if condition.sign < 0 and not denies(condition.expr) else ():
+    is_simple = condition.sign < 0 and not denies(condition.expr) and not is_ordered(condition.expr)
+    for word in EXCEPTED.findall(claims.words.lower()) if is_simple else ():
+        for part in below(condition.expr):
             if isinstance(part, Binary) and part.operator == "==" and str(getattr(part.right, "value", "")) == word:
                 return Contradiction(f"the description excepts `{word}`, but `fail` holds for it", part)
     return None
