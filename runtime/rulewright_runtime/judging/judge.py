@@ -223,16 +223,19 @@ class BatchAnswers:
 
 
 def _answer(line: JsonObject) -> _JudgeAnswer:
-    """The answer in a line: `{"reply": TEXT}`, optionally with `finish`, or the output of a chat completions batch."""
+    """The answer in a line: `{"reply": TEXT}`, or the object that the text would be, optionally with `finish`; or the
+    output of a chat completions batch."""
     from rulewright_runtime.models.wire import WIRES  # only batch answers need it
 
     response = line.get("response")
     if line.get("error"):
         return _JudgeAnswer(None, "failed")
-    if isinstance(line.get("reply"), str):
+    reply = line.get("reply")
+    if isinstance(reply, str | dict):
         if response is not None:
             return _JudgeAnswer(None, "answered twice")
-        return _JudgeAnswer(line["reply"]) if line.get("finish", "stop") == "stop" else _JudgeAnswer(None, "incomplete")
+        text = reply if isinstance(reply, str) else msgspec.json.encode(reply).decode()
+        return _JudgeAnswer(text) if line.get("finish", "stop") == "stop" else _JudgeAnswer(None, "incomplete")
     body = response.get("body") if isinstance(response, dict) and response.get("status_code") == 200 else None
     if not isinstance(body, dict):
         return _JudgeAnswer(None, "failed")

@@ -126,6 +126,15 @@ def test_a_line_of_batch_answers_that_is_no_whole_reply_is_lost(line: dict[str, 
         answers.ask(question)
 
 
+def test_a_reply_among_batch_answers_may_be_an_object() -> None:
+    question = JudgeRequest("t", "c", "Is it?", 9, 0.0, 0, 0, purpose="check")
+    line = {"custom_id": custom_id(question), "reply": {"verdict": "PASS", "evidence": []}}
+    assert BatchAnswers(json.dumps(line).encode(), "a").ask(question) == '{"verdict":"PASS","evidence":[]}'
+    twice = json.dumps(line).replace('"verdict"', '"verdict": "FAIL", "verdict"')
+    with pytest.raises(msgspec.MsgspecError, match="duplicate key `verdict`"):
+        BatchAnswers(twice.encode(), "a")
+
+
 def test_batch_answers_without_ids_are_refused(tmp_path: Path) -> None:
     file = tmp_path / "answers.jsonl"
     for content, why in (
