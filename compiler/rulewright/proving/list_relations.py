@@ -271,7 +271,7 @@ def _inside_a_loop(several: Sequence[BoxVariable], domains: Domains) -> tuple[Se
 def _body(program: Program) -> Program:
     """The body of a macro, with a name in place of its variable."""
     loop = program.nodes[-1]
-    return extract(with_item(program, loop, Node("name", (), [[_ITEM, []]])), loop.args[1])
+    return with_item(extract(program, loop.args[1]), loop, Node("name", (), [[_ITEM, []]]))
 
 
 def _with_item(domains: Domains, kind: Type | None) -> Domains:

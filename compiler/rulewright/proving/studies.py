@@ -174,7 +174,7 @@ def _bodies(program: Program, domains: Domains) -> Iterator[tuple[Program, Domai
         known = {path: domain for path, domain in domains.known.items() if path[0] != name}
         known[name, "number"] = domains.known[_NUMBER]
         below = Domains({**domains.types, name: range_.element}, known, ordered=domains.ordered)
-        body = extract(with_item(program, node, Node("name", (), [[name, []]])), node.args[1])
+        body = with_item(body, node, Node("name", (), [[name, []]]))
         for inner, names in ((body, below), *_bodies(body, below)):
             if inner.nodes[-1].at not in seen:
                 seen.add(inner.nodes[-1].at)

@@ -161,13 +161,15 @@ def abstracted(program: Program, calls: dict[str, CallVariable], domains: Domain
     types = typed(program, domains)
     for at, node in enumerate(program.nodes):
         domain = _RESULTS.get(str(node.value)) if node.op == "call" else _OF_LISTS.get(node.op)
-        part = extract(program, at)
         if node.value == "int" and types[node.args[0]].type not in (DYN, STRING):
             continue
         if node.value == "double" and types[node.args[0]].type == DOUBLE:
             nodes[at] = nodes[node.args[0]]
             continue
-        if domain is not None and paths_of(part) != [] and not free_locals(part)[-1]:
+        if domain is None:
+            continue
+        part = extract(program, at)
+        if paths_of(part) != [] and not free_locals(part)[-1]:
             domain = replace(domain, absent=frozenset()) if types[at].total else domain
             if node.value == "size":
                 least, most = size_bounds(program, node.args[0])
