@@ -1,3 +1,4 @@
+import re
 from collections.abc import Collection, Iterable, Iterator
 from functools import partial
 from itertools import chain
@@ -15,6 +16,7 @@ from rulewright.project import Project
 from rulewright.spelling import did_you_mean, is_spelt_like
 from rulewright_runtime.judging.judge import REPLAY
 
+DIGITS: Final = re.compile(r"\d+")
 OF_RUBRICS: Final = "rubric/"  # the prefix of the ids of checks made from rubric criteria
 _CRITERION: Final = "criteria of rubrics are not selected one by one: `include_rubrics` of a profile runs all or none"
 
@@ -87,16 +89,17 @@ def _named(project: Project, turned: Collection[tuple[str, str]]) -> Iterator[tu
 
 
 def _misspelt_in_replies(project: Project) -> Iterator[tuple[str, Span]]:
-    """The ids in the judge's recorded replies that are spelt like that of a check without any; others may be those of
-    another project."""
+    """The ids in the judge's recorded replies that are spelt like that of a judged check without any; others, and those
+    with another number, may be those of another project."""
     source = project.judge_source or ""
     path = Path(source.removeprefix(REPLAY))
     if not source.startswith(REPLAY) or path.suffix != ".json" or not dependencies.is_file(path):
         return
     answered = [entry.key for of in entries(load_file(path).root) for entry in entries(of.value)]
-    ids = {check.id for check in project.checks} - {each.text for each in answered}
+    ids = {check.id for check in project.checks if check.is_judged} - {each.text for each in answered}
     for each in answered:
-        if any(is_spelt_like(each.text, id) for id in ids) and project.check(each.text) is None:
+        same = {id for id in ids if DIGITS.findall(id) == DIGITS.findall(each.text)}
+        if any(is_spelt_like(each.text, id) for id in same) and project.check(each.text) is None:
             yield each.text, each.span
 
 
