@@ -37,6 +37,7 @@ IN_CLASS: Final = (
 AGAIN: Final = r"(?=(?:[+*]|\{\d+(?:,\d*)?\})\??(?![a-zA-Z]))"  # repeated, and no letter follows
 LETTER: Final = r"[^\x00-\x7f\W_]"  # that is not ASCII
 UNSPACED: Final = f"[{unspaced.LETTERS}]"  # of a script without spaces, in which words have no edges
+OF_UNSPACED: Final = rf"\((?:\?:)?[^()a-zA-Z]*{UNSPACED}[^()a-zA-Z]*\)"  # a group without words that have edges
 NOT_ASCII: Final = "isn't an edge of a word: `\\b` knows ASCII letters only"
 OUTSIDE: Final = (
     (r"(?<!\\)\(:\?", "starts a group with an optional colon", "(?:"),
@@ -82,8 +83,8 @@ OUTSIDE: Final = (
     ),
     (r"(?:^|(?<=[(| ]))\\b(\\\$|[€£#@])", "matches the sign only after a letter", r"\1"),
     # `\b` of RE2 knows only ASCII: next to any other letter it is a boundary where an ASCII letter follows or precedes.
-    (rf"\\b((?:\((?:\?:)?(?:[^()|]*\|)*)?{UNSPACED})", NOT_ASCII, r"\1"),
-    (rf"({UNSPACED}(?:(?:\|[^()]*)?\))?)\\b", NOT_ASCII, r"\1"),
+    (rf"\\b({UNSPACED}|{OF_UNSPACED})", NOT_ASCII, r"\1"),
+    (rf"({UNSPACED}|{OF_UNSPACED})\\b", NOT_ASCII, r"\1"),
     (
         rf"\\b((?:\((?:\?:)?(?:[^()|]*\|)*)?{LETTER})",
         NOT_ASCII,
