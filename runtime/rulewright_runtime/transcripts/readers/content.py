@@ -31,6 +31,10 @@ from rulewright_runtime.transcripts.readers.record_values import (
 )
 
 _CALL_IDS: Final = ("call_id", "tool_call_id", "tool_use_id", "toolCallId", "toolUseId", "id")
+_RUNS: Final = frozenset((
+    "bank_card", "blockquote", "bold", "bot_command", "cashtag", "code", "custom_emoji", "email", "hashtag", "italic",
+    "link", "mention", "mention_name", "phone", "plain", "pre", "spoiler", "strikethrough", "text_link", "underline",
+))  # fmt: skip
 _CALL_NAMES: Final = ("name", "function_name", "tool_name", "toolName")
 _ARGUMENTS: Final = ("arguments", "input", "args", "parameters", "rawInput")
 _RESULTS: Final = ("content", "output", "response", "result", "errorText", "error")
@@ -90,6 +94,12 @@ def arguments(value: Json) -> tuple[Json, str]:
     return ({} if value is None else value), ""
 
 
+def _are_runs(pieces: list[Json]) -> bool:
+    """Whether they are the runs of one text, whose words may be partly bold, as Telegram exports it."""
+    runs = [is_record(piece) and piece.get("type") in _RUNS for piece in pieces]
+    return any(runs) and all(is_run or is_text(piece) for is_run, piece in zip(runs, pieces, strict=True))
+
+
 class Content:
     """The content of one message, by kind: parts, tool calls, tool results, reasoning, refusals."""
 
@@ -111,9 +121,11 @@ class Content:
         if isinstance(content, str):
             self.parts.append(Part(text=content))
             return
-        pieces = [content] if is_record(content) else list_at(content, f"{self.where}.content")
+        pieces, before = [content] if is_record(content) else list_at(content, f"{self.where}.content"), len(self.parts)
         for index, piece in enumerate(pieces):
             self._piece(piece, f"{self.where}.content[{index}]" if is_list(content) else f"{self.where}.content")
+        if len(self.parts) > before + 1 and _are_runs(pieces):
+            self.parts[before:] = [Part(text="".join(part.text for part in self.parts[before:]))]
 
     def _piece(self, value: Json, where: str) -> None:
         if isinstance(value, str):

@@ -69,6 +69,11 @@ def test_a_tool_call_and_its_result_are_read_from_every_sdk(said: list[dict[str,
     assert read(tmp_path, *said) == WEATHER
 
 
+def test_a_word_that_is_partly_bold_is_one_word(tmp_path: Path) -> None:
+    text = ["I guar", {"type": "bold", "text": "antee"}, " it, see ", {"type": "link", "text": "x.org"}]
+    assert read(tmp_path, {"role": "assistant", "content": text})[1] == "assistant: I guarantee it, see x.org"
+
+
 def test_an_item_of_a_hosted_tool_is_a_call_with_its_result(tmp_path: Path) -> None:
     items = [
         {"type": "mcp_call", "id": "c", "name": "weather", "arguments": '{"city": "Paris"}', "output": "{'degrees':3}"},
