@@ -28,6 +28,7 @@ from rulewright_runtime.plan.part import ANSWERS, answer_named
 from rulewright_runtime.report.text import csv_cell, text_of_cell
 from rulewright_runtime.transcripts.containers import delimiter_of
 from rulewright_runtime.transcripts.messages import Transcript
+from rulewright_runtime.transcripts.redaction import Redaction
 
 FINGERPRINT: Final = "conversation"
 TUNE, REPORT = "tune", "report"  # splits: to choose a threshold on, and to report on
@@ -202,7 +203,8 @@ def refuse_shared_conversations(run: StoredRun, labels: Iterable[GoldLabel], spl
 def texts_of(run: StoredRun) -> dict[str, str]:
     """Return a fingerprint of what each conversation says, equal where only spaces, case or marks differ; where its
     file is gone, the one of its messages, which is empty if the run did not record it."""
-    folded = {name: folded_fingerprint(each) for name, each in conversations(run).items()}
+    redaction = Redaction(run.plan.redact)
+    folded = {name: folded_fingerprint(redaction.transcript(each)) for name, each in conversations(run).items()}
     return {name: folded.get(name) or run.fingerprint(name) for name in run.rows}
 
 

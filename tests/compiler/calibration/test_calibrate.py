@@ -22,12 +22,13 @@ from tests.compiler.calibration.labelled_runs import (
 from tests.compiler.small_project import check, write
 from tests.folders import turns_of, write_lines
 
-from rulewright.calibration.gold import GoldLabel, read_gold, to_csv
+from rulewright.calibration.gold import GoldLabel, read_gold, texts_of, to_csv
 from rulewright.check.project_check import compile_project
 from rulewright.cli import main
 from rulewright.commands.calibrate import _share_agreeing
 from rulewright.errors import UsageError
 from rulewright.linting.baseline import read_baseline
+from rulewright.reporting.stored_run import read_run
 from rulewright_runtime.plan.file import seal
 from rulewright_runtime.report.text import csv_cell, text_of_cell
 from rulewright_runtime.runs.store import run
@@ -267,6 +268,17 @@ def test_no_conversation_is_in_two_splits_under_two_ids(
             main([*words, *more])
             rows = dict(line.split(",,,") for line in capsys.readouterr().out.splitlines()[1:])
             assert rows[twins[1]] == rows.get(twins[0], "other")
+
+
+def test_conversations_that_are_redacted_to_the_same_are_one(tmp_path: Path) -> None:
+    settings = "project: p\nredact: [{pattern: '[a-z]+@x[.]de', replacement: '[mail]'}]\n"
+    folders.write(tmp_path, {"rulewright.yaml": settings, "checks/brief.yaml": "id: brief\nfail: size(answer) > 9\n"})
+    said = [
+        [{"role": "user", "content": f"I am {name}@x.de"}, {"role": "assistant", "content": "Hi."}] for name in "ab"
+    ]
+    chats = write_lines(tmp_path / "chats.jsonl", [{"messages": each} for each in said])
+    assert main(["scan", str(chats), "--project", str(tmp_path), "--out", str(tmp_path / "run")]) == 0
+    assert len({*texts_of(read_run(tmp_path / "run")).values()}) == 1
 
 
 def test_labels_of_one_class_say_so_and_labels_of_another_run_correct_rates(
