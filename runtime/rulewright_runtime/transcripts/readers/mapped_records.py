@@ -311,8 +311,9 @@ def _beside_content(item: Record, path: str) -> JsonObject:
     holder = _holder(item, path)
     if holder is item:
         return {}
-    cut = finish_of(holder)
-    return {**{key: each for key, each in holder.items() if key in SAYING and each}, **({"finish": cut} if cut else {})}
+    cut, content = finish_of(holder), path.rpartition(".")[2]
+    beside = {key: each for key, each in holder.items() if key in SAYING and key != content and each}
+    return {**beside, "finish": cut} if cut else beside
 
 
 def _mapped_message(columns: Columns, value: Json, where: str, *, is_note: bool) -> list[Message]:

@@ -91,6 +91,13 @@ def test_a_path_leads_into_objects_and_json_text_is_read(tmp_path: Path) -> None
     assert (chat.id, lines(chat)) == ("7", ["user: Hi", "assistant: Hello"])
 
 
+def test_parts_that_a_path_names_as_the_content_are_read_once(tmp_path: Path) -> None:
+    said = [{"who": role, "content": {"parts": [text]}} for role, text in (("user", "hi"), ("assistant", "yes"))]
+    columns = {"messages": "events", "role": "who", "content": "content.parts"}
+    (found,) = conversations(written(tmp_path, [{"events": said}]), columns=columns)
+    assert lines(found) == ["user: hi", "assistant: yes"]
+
+
 def test_a_message_next_to_the_list_is_not_lost_and_can_be_joined_with_it(tmp_path: Path) -> None:
     record = {"opening": ASKED, "log": {"events": [{"who": "desk", "text": "No."}]}}
     assert refusal(tmp_path, record, messages="log.events") == (
