@@ -102,7 +102,8 @@ def _idle_checks(run: FinishedRun) -> Iterator[str]:
     for (name, reason), count in reasons.most_common(MOST_IDLE):
         yield f"{name} did not apply to {count} of {plural(run.summary['transcripts'], 'transcript')}: {reason}"
     if len(reasons) > MOST_IDLE:
-        yield f"and {len(reasons) - MOST_IDLE} more; `rulewright why {run.folder} TRANSCRIPT` lists those of one"
+        one = f"`rulewright why {run.folder} TRANSCRIPT` lists the reasons of one transcript"
+        yield f"and {len(reasons) - MOST_IDLE} more; {one}"
 
 
 def _row(path: Path, **wanted: str) -> dict[str, object] | None:
