@@ -14,6 +14,7 @@ from rulewright_runtime.transcripts.readers.content import is_markup
 MOST = 8  # of a kind, as people see them
 _ENGLISH = frozenset((
     "the", "and", "you", "your", "that", "this", "with", "what", "how", "would", "should", "please", "from", "they",
+    "about", "been", "can't", "could", "don't", "i'm", "it's", "our", "there", "their", "were", "when", "which",
 ))  # fmt: skip
 _TELLING = 20  # words of which one in 25 is common English ones, if the language is English
 _COUNTED = ("formats", "models", "scenarios", "roles", "last_speaker", "tools", "scripts", "media", "holds")

@@ -40,6 +40,16 @@ def test_the_project_lints_clean_and_passes_on_the_chats_it_was_made_from(
     assert "3 PASS, 0 FAIL" in capsys.readouterr().out
 
 
+TERSE = "Sorry about that! Order 4711 left our warehouse Monday; snow delays couriers, expect it tomorrow before 9."
+
+
+def test_terse_chats_in_english_get_a_check_for_english_phrases(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert started(tmp_path, monkeypatch, chat(TERSE)) == 0
+    assert Path("mine/checks/request-declined.yaml").is_file()
+
+
 GERMAN = "Das Paket kommt am Montag an. Bitte fragen Sie morgen noch einmal nach, wenn Sie es dann noch nicht haben."
 
 
