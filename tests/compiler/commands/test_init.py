@@ -40,7 +40,7 @@ def test_the_project_lints_clean_and_passes_on_the_chats_it_was_made_from(
     assert "3 PASS, 0 FAIL" in capsys.readouterr().out
 
 
-TERSE = "Sorry about that! Order 4711 left our warehouse Monday; snow delays couriers, expect it tomorrow before 9."
+TERSE = "So sorry about that! Order 4711 left our hub on Monday, snow delays couriers: expect it by late Thursday."
 
 
 def test_terse_chats_in_english_get_a_check_for_english_phrases(
