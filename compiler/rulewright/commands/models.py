@@ -15,7 +15,7 @@ from rulewright_runtime.errors import JudgeError
 from rulewright_runtime.judging.judge import is_live
 from rulewright_runtime.judging.replies import beginning, strict
 from rulewright_runtime.models import open_model
-from rulewright_runtime.models.call import CallFailure, ChatMessage, Model, ModelAnswer, ModelCall
+from rulewright_runtime.models.call import CallFailure, ChatMessage, Model, ModelAnswer, ModelCall, ending
 from rulewright_runtime.strict_json import JsonObject
 from rulewright_runtime.terminal import complain
 
@@ -32,8 +32,8 @@ TOKENS = 4000  # of the reply, as a judge's first attempt has them by default
 _CURES = {
     "length": f"a judge has {TOKENS} tokens for its first attempt; a model that thinks longer needs less reasoning, "
     "which its server sets",
-    "other": "the model or its server stopped for a reason of its own, such as a call of a tool, although none was "
-    "offered; turn the server's tools off",
+    "other": "the server must name `stop` as the `finish_reason` of a whole reply; where it names a call of a tool, "
+    "although none was offered, turn its tools off",
     "refusal": "the model refused to answer such a simple question; name another model",
     "filter": "a filter of the provider held the reply back; the provider's settings for the model change it",
 }
@@ -99,7 +99,7 @@ def _usable(answer: ModelAnswer) -> JsonObject:
     """Whether the reply would count as a vote, and whether it keeps to the schema."""
     try:
         if not answer.is_whole:
-            raise JudgeError(f"the reply is incomplete: it ended with `{answer.finish}`")
+            raise JudgeError(f"the reply is incomplete: {ending(answer.finish)}")
         verdict = strict(answer.text)
     except JudgeError as error:
         reason = f"{error}; {beginning(answer.text)}"

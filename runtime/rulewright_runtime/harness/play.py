@@ -14,7 +14,7 @@ from rulewright_runtime.errors import OutageError
 from rulewright_runtime.harness.adapters import Adapter, TurnRequest
 from rulewright_runtime.harness.harness_plan import Script, ScriptSession, ScriptTurn
 from rulewright_runtime.harness.simulated_user import SimulatedUser
-from rulewright_runtime.models.call import ChatMessage, ModelAnswer
+from rulewright_runtime.models.call import ChatMessage, ModelAnswer, ending
 from rulewright_runtime.polarity import Polarity, condition
 from rulewright_runtime.strict_json import JsonObject
 from rulewright_runtime.transcripts.completeness import says_something
@@ -155,7 +155,7 @@ def _reply_line(
             reply = ask()
             if not isinstance(reply, ModelAnswer) or not says_something(reply.text):
                 is_cut = isinstance(reply, ModelAnswer) and not reply.is_whole
-                why = f"; it ended with `{reply.finish}`" if is_cut else ""
+                why = f"; {ending(reply.finish)}" if is_cut else ""
                 raise EmptyReplyError(f"the reply has no visible text{why}")
         except (BudgetError, OutageError):
             raise  # no other turn would be answered either: the run stops and can be resumed

@@ -13,7 +13,7 @@ from rulewright_runtime.harness.adapters import AdapterError, transcript_id_of
 from rulewright_runtime.harness.harness_plan import Script, ScriptSession
 from rulewright_runtime.harness.model_adapter import ModelAdapter
 from rulewright_runtime.judging.prompts import fenced
-from rulewright_runtime.models.call import CallRequest, ChatMessage, ModelAnswer
+from rulewright_runtime.models.call import CallRequest, ChatMessage, ModelAnswer, ending
 from rulewright_runtime.transcripts.messages import SIMULATED, Turn
 
 MAX_MESSAGE_TOKENS: Final = 512
@@ -41,7 +41,7 @@ class SimulatedUser:
         """
         reply = self.speaker.send(self.message_call(script, session, number, intent, so_far))
         if not reply.is_whole:
-            raise AdapterError(f"the simulated user's message is incomplete: it ended with `{reply.finish}`")
+            raise AdapterError(f"the simulated user's message is incomplete: {ending(reply.finish)}")
         return reply
 
     def message_call(

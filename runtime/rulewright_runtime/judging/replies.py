@@ -21,7 +21,7 @@ import msgspec
 from rulewright_runtime import strict_json
 from rulewright_runtime.english import either
 from rulewright_runtime.errors import JudgeError
-from rulewright_runtime.models.call import WHOLE
+from rulewright_runtime.models.call import WHOLE, ending
 from rulewright_runtime.plan.part import VERDICTS, Verdict
 from rulewright_runtime.plan.question import Judging
 from rulewright_runtime.polarity import Polarity, boolean
@@ -52,7 +52,7 @@ def reader(judging: Judging) -> Callable[[str], JsonObject]:
 def why_unusable(raw: str, finish: str, readings: Iterable[Callable[[str], object]]) -> str:
     """Why a reply can't be read for any of the questions that it may answer; empty if it can."""
     if finish not in ("", WHOLE):
-        return f"it is incomplete: it ended with `{finish}`"
+        return f"it is incomplete: {ending(finish)}"
     reason = ""
     for reading in readings:
         try:

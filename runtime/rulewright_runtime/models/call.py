@@ -18,6 +18,11 @@ TOO_LONG: Final = "too_long"  # the kind of failure of a call that does not fit 
 WHOLE: Final = "stop"  # the finish of an answer that was neither cut off nor refused
 
 
+def ending(finish: str) -> str:
+    """How a reply that is not whole ended, as a clause: `it ended with length`."""
+    return "its `finish_reason` does not say that it is whole" if finish == "other" else f"it ended with `{finish}`"
+
+
 class ChatMessage(msgspec.Struct, frozen=True):
     """One message of a conversation."""
 

@@ -36,6 +36,7 @@ from rulewright_runtime.models.call import (
     Model,
     ModelAnswer,
     ModelCall,
+    ending,
     request_key,
 )
 from rulewright_runtime.models.capabilities import Capabilities
@@ -430,7 +431,7 @@ class WaitingJudge:
         filtered."""
         answer, _ = self.answer(request)
         if not answer.is_whole:
-            raise JudgeError(f"the reply is incomplete: it ended with `{answer.finish}`")
+            raise JudgeError(f"the reply is incomplete: {ending(answer.finish)}")
         return answer.text
 
     def answer(self, request: JudgeRequest) -> tuple[ModelAnswer, Spending]:

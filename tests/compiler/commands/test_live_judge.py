@@ -246,6 +246,11 @@ def test_a_project_redacts_what_it_names(tmp_path: Path) -> None:
     ("reply", "finish", "said"),
     [
         ('{"verdict": "PASS"}', "length", "not a vote: it is incomplete: it ended with `length`"),
+        (
+            '{"verdict": "PASS"}',
+            "null",
+            "not a vote: it is incomplete: its `finish_reason` does not say that it is whole",
+        ),
         ('{"verdict": "PASS", "decision": "FAIL"}', "stop", "not a vote: the reply's keys give two verdicts"),
         ("I think it passes.", "stop", "not a vote: the reply contains no JSON object"),
         ('{"verdict": "FAIL"}', "stop", "the judge's FAIL has no quote, so it counts as UNCLEAR"),
@@ -315,6 +320,7 @@ def test_models_check_says_whether_a_reply_is_a_verdict(
     ("reply", "said"),
     [
         (chat("", finish="length"), "help: a judge has 4000 tokens for its first attempt; a model that thinks longer"),
+        (chat('{"verdict": "PASS"}', finish=""), "help: the server must name `stop` as the `finish_reason` of a whole"),
         (chat(None, refusal="No."), "help: the model refused to answer"),
         (chat("", finish="content_filter"), "help: a filter of the provider held the reply back"),
         (chat('A {}? </think>{"verdict": "PASS"}'), "help: the chat template opens `<think>`, which the reply"),

@@ -15,7 +15,7 @@ import msgspec
 
 from rulewright_runtime.errors import OutageError
 from rulewright_runtime.judging.judge import Judge, JudgeRequest
-from rulewright_runtime.models.call import CallFailure
+from rulewright_runtime.models.call import CallFailure, ending
 from rulewright_runtime.processes.user_code import Called, UserCode, failure_of, state_kept
 from rulewright_runtime.strict_json import JsonMapping, JsonObject
 from rulewright_runtime.workflow.adapters.agent_adapter import (
@@ -152,7 +152,7 @@ class JudgedAdapter:
         try:
             answer, finish, usage = self._ask(JudgeRequest(*fields, purpose="metric"))
             if answer is None or finish:
-                raise AgentError(f"the judge's reply is incomplete{finish and f': it ended with `{finish}`'}")
+                raise AgentError(f"the judge's reply is incomplete{finish and f': {ending(finish)}'}")
             return msgspec.structs.replace(read_reply(answer, "judge"), usage=usage)
         except AgentError as error:
             raise AgentError(str(error), usage) from None
