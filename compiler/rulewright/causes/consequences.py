@@ -16,9 +16,9 @@ from typing import Final, TypeAlias
 from msgspec.structs import replace
 
 from rulewright.causes.misspelt_definitions import at_definitions
-from rulewright.causes.related_codes import DEPENDENT, code_sets, codes_in
+from rulewright.causes.related_codes import DEPENDENT, MISSPELT, code_sets, codes_in
 from rulewright.causes.repeated import once_a_place, with_consequences, with_second_views, without_echoes
-from rulewright.diagnostics import Diagnostic, Severity, Span, is_within
+from rulewright.diagnostics import Diagnostic, Guess, Severity, Span, is_within
 from rulewright.documents.base import descend
 from rulewright.documents.kinds import kind_of
 from rulewright.documents.validation import STRUCTURE_CODES
@@ -96,7 +96,11 @@ def _without_consequences(
             least = min(each.severity.rank for each in corrections)  # a finding may hide only those of its rank
             left = [_before(each, offsets, sources, after) for each in remaining]
             places, codes = set(map(_place, left)), {(each.code, os.path.abspath(each.span.path)) for each in left}
-            stays = {each for each in kept if each in corrections or each.severity.rank < least}
+            stays = {
+                each
+                for each in kept
+                if each in corrections or each.severity.rank < least or _is_copied(each, corrections)
+            }
             kept = [each for each in kept if each in stays or _place(each) in places or _is_idle(each, codes)]
             known = {_place(each) for each in (*found, *allowed)}
             kept += [each for each in left if _place(each) not in known and _is_hidden(each, below)]
@@ -205,6 +209,13 @@ def _quoted(found: Diagnostic, files: Mapping[str, Loaded]) -> str:
     """The source text of a finding's span, without quotes."""
     loaded = files.get(found.span.path)
     return "" if loaded is None else loaded.source.between(found.span).strip("\"'")
+
+
+def _is_copied(found: Diagnostic, corrections: Iterable[Diagnostic]) -> bool:
+    """Whether a misspelt word is only written more often by corrections that guess it."""
+    if found.code != MISSPELT:
+        return False
+    return any(isinstance(each.help, Guess) and found.subject in each.help.meant.lower() for each in corrections)
 
 
 def _is_of_routing(found: Diagnostic, files: Mapping[str, Loaded]) -> bool:

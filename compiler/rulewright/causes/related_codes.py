@@ -163,9 +163,11 @@ FOLLOWED_BY: Final = code_sets(
         "missing-key": """declared-for-nothing unlike-other-documents unused-definition unknown-source unknown-state
         unreachable-state""",
         "missing-prompt": "directive-ignored-by-route",
+        "misspelt-in-scorecard": "unknown-value",
+        "misspelt-path": "file-of-another-format",
         "misspelt-tool": "check-misses-own-example",
         "more-votes-in-development": "even-repetitions",
-        "misspelt-word": "check-misses-own-example",
+        "misspelt-word": "check-misses-own-example rule-no-answer-meets",
         "out-of-range": """check-misses-own-example check-never-fails check-never-passes comparison-out-of-range
         condition-always-holds condition-never-holds probe-reads-a-later-session unused-definition""",
         "number-contradicts-content": "edge-without-votes setting-overruled",
@@ -249,7 +251,7 @@ FOLLOWED_ANYWHERE: Final = code_sets(
         "order-reversed": "tags-on-universal-check trigger-without-condition",
         "part-without-checks": "gate-ignores-a-severity",
         "partner-is-the-author": "script-for-no-agent",
-        "misspelt-rule-key": "check-no-scenario-reaches rule-no-answer-meets",
+        "misspelt-rule-key": "check-no-scenario-reaches rule-no-answer-meets rule-nobody-has",
         "probe-without-verifier": "check-no-scenario-reaches",
         "cue-lexicon-ignores-the-user": "unused-lexicon",
         "reply-lexicon-reads-the-user": "check-misses-own-example unused-lexicon",

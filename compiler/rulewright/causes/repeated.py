@@ -75,8 +75,8 @@ def without_echoes(found: Sequence[Diagnostic], allowed: Sequence[Diagnostic] = 
 
 
 def _parts(found: Diagnostic) -> tuple[str, str]:
-    """What a finding says, and what it guesses, in lower case."""
-    stated, _, guessed = f"{found.message} {found.help}".lower().partition("did you mean")
+    """What a finding says, without what it expects instead, and what it guesses, in lower case."""
+    stated, _, guessed = f"{found.message.partition('; expected')[0]} {found.help}".lower().partition("did you mean")
     return stated, guessed
 
 

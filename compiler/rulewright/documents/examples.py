@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from rulewright.diagnostics import Diagnostic, Findings, Guess, Note, error
 from rulewright.documents.base import descend, items, scalar, text
 from rulewright.documents.check import CheckDocument
-from rulewright.load import Mapping, Node, plain, scalars_below
+from rulewright.load import Mapping, Node, plain, scalars_below, walk
 from rulewright.spelling import did_you_mean, is_slip_of
 from rulewright_runtime.english import ticked
 from rulewright_runtime.errors import InputError
@@ -27,7 +27,11 @@ from rulewright_runtime.verdicts import VerdictResult
 
 _CONDITION: Final = "the condition"
 _OPTION: Final = re.compile(r"(?:; | \()[^;(]*`--columns.*", re.DOTALL)  # of commands that read files
-ROLES: Final = frozenset({"author", "from", "role", "sender", "speaker", "type"})
+# Keys of chats in the commonest formats.
+KEYS: Final = frozenset({
+    "arguments", "content", "conversations", "from", "function", "id", "messages", "metadata", "name", "role", "text",
+    "tool_call_id", "tool_calls", "turns", "type", "usage", "value",
+})  # fmt: skip
 _MESSAGE: Final = re.compile(r"messages\[(\d+)\]")  # the message that an error of a record names
 
 
@@ -95,6 +99,9 @@ def example_findings(checks: Iterable[CheckDocument], plan: Plan) -> Findings:
         if (found := _of_one_chat(check)) is not None:
             yield found
             continue
+        if misspelt := [*_misspelt_keys(check)]:
+            yield from misspelt
+            continue
         wrong: list[tuple[str, Diagnostic]] = []
         right: set[str] = set()
         for example in examples_of(check):
@@ -112,6 +119,18 @@ def example_findings(checks: Iterable[CheckDocument], plan: Plan) -> Findings:
             yield replace(first, span=deciding.pop(), notes=(Note(first.span, "this example"),))
         else:
             yield from (each for _, each in wrong)
+
+
+def _misspelt_keys(check: CheckDocument) -> Findings:
+    """The keys of the records of chats that differ by a letter from a usual one, which their mapping lacks."""
+    chats = (descend(example.node, "chat") for example in examples_of(check))
+    nodes = (each for chat in chats if isinstance(chat, Mapping) for each in walk(chat))
+    for node in (each for each in nodes if isinstance(each, Mapping)):
+        for entry in (each for each in node.entries if each.name not in KEYS):
+            meant = next((each for each in sorted(KEYS - {*node.keys}) if is_slip_of(entry.name, each)), None)
+            if meant is not None and len(entry.name) > 2:
+                message = f"unknown key `{entry.name}` in the chat of an example"
+                yield error(entry.key, message, code="check-misses-own-example", help=Guess(meant))
 
 
 def _of_one_chat(check: CheckDocument) -> Diagnostic | None:
@@ -173,11 +192,6 @@ def with_dependencies(plan: Plan, names: Iterable[str]) -> set[str]:
     return found
 
 
-def _lacks_role(message: Node) -> bool:
-    """Whether a message has a `content` and none of the keys that say whose it is."""
-    return isinstance(message, Mapping) and "content" in message and not {*message.keys} & ROLES
-
-
 def example_mismatch(
     example: Example, found: VerdictResult | InputError, redact: tuple[tuple[str, str], ...] = ()
 ) -> Diagnostic | None:
@@ -186,15 +200,9 @@ def example_mismatch(
     if isinstance(found, InputError):
         number = _MESSAGE.search(str(found))
         spoken = items(example.node, "chat", "messages") or items(example.node, "chat")
-        messages = spoken[int(number[1]) :] if number else [each for each in spoken if _lacks_role(each)]
+        messages = spoken[int(number[1]) :] if number else ()
         place = messages[0] if messages else example.node
         reason = _OPTION.sub("", str(found))
-        if messages and not number:
-            written = messages[0].entries if isinstance(messages[0], Mapping) else ()
-            misspelt = next((each.key for each in written if is_slip_of(each.name, "role")), None)
-            meant = Guess("role") if misspelt else None
-            message = "this message of an example has no `role`"
-            return error(misspelt or place, message, code="check-misses-own-example", help=meant)
         help = "write `chat` as a list of `ROLE: text`" if reason != str(found) and not number else None
         return error(place, f"this example can't be read: {reason}", code="check-misses-own-example", help=help)
     if found.verdict == example.verdict:

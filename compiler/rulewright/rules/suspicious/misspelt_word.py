@@ -136,6 +136,7 @@ def _misspelt_below(
             if each.name not in SPOKEN and not (isinstance(each.value, Scalar) and each.value.value in cut_off)
         ]
         below = [each for entry in entries for each in _misspelt_below(entry.value, unknown, meant)]
+        yield from (each for entry in entries for each in _misspelt_in_key(entry.key, unknown, meant))
         is_typed = optional_text(node, "role") in ("user", "both")
         is_meant = is_typed and (len(below) > 1 or SPELLING.search(optional_text(node, "description") or ""))
         yield from below if not is_meant else ()
@@ -154,6 +155,15 @@ def _misspelt_below(
             is_likely = context.is_long and len(word) > SHORTEST  # a shorter one may be an abbreviation
             if (is_likely or is_sure) and not context.has_both(text.lower(), word, near):
                 yield place(node, *each.span()), word, near
+
+
+def _misspelt_in_key(
+    key: Scalar, unknown: Container[str], meant: Callable[[str], str]
+) -> Iterator[tuple[Span, str, str]]:
+    """The unknown words of a key in which two letters are exchanged: it may be an abbreviation, or of any language."""
+    for found in WORD.finditer(key.text):
+        if found[0] in unknown and len(found[0]) > SHORTEST and sorted(near := meant(found[0])) == sorted(found[0]):
+            yield place(key, *found.span()), found[0], near
 
 
 def _cut_off(mapping: Mapping) -> set[str]:
@@ -270,9 +280,11 @@ def _texts(root: Node) -> Iterator[str]:
 
 
 def _names(node: Node) -> Iterator[Scalar]:
-    """The short texts below a node that are neither searched for nor expressions."""
+    """The keys and short texts below a node that are neither searched for nor expressions."""
     if isinstance(node, Mapping):
-        yield from (each for entry in node.entries if entry.name not in SOUGHT for each in _names(entry.value))
+        for entry in (each for each in node.entries if each.name not in SOUGHT):
+            yield entry.key
+            yield from _names(entry.value)
     elif isinstance(node, Sequence):
         yield from (each for item in node.items for each in _names(item))
     elif isinstance(node.value, str) and not EXPRESSION.search(node.value) and len(node.value.split()) <= LONGEST:
