@@ -15,7 +15,6 @@ from typing import Final, TypeAlias
 
 from msgspec.structs import replace
 
-from rulewright.causes.misspelt_definitions import at_definitions
 from rulewright.causes.related_codes import DEPENDENT, MISSPELT, code_sets, codes_in
 from rulewright.causes.repeated import once_a_place, with_consequences, with_second_views, without_echoes
 from rulewright.diagnostics import Diagnostic, Guess, Severity, Span, is_within
@@ -67,7 +66,7 @@ def causes_of(
     `again` gives the findings of the documents with other texts."""
     files = [*files]
     roots = {each.source.path: each.root for each in files}
-    single = once_a_place(without_echoes(at_definitions(found, files), allowed), roots)
+    single = once_a_place(without_echoes(found, allowed), roots)
     return with_second_views(with_consequences(_without_consequences(single, allowed, files, again)), roots)
 
 

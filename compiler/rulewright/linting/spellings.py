@@ -13,6 +13,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
+from rulewright.causes.related_codes import MISSPELT
 from rulewright.diagnostics import Diagnostic, Guess, Note, Span
 from rulewright.documents.keys import keys_of
 from rulewright.load.nodes import Source
@@ -73,7 +74,7 @@ def _schema_keys() -> frozenset[str]:
 def _unknown(found: Diagnostic, sources: Mapping[str, Source]) -> tuple[str, str] | None:
     """The unknown name that a finding is about, and the one that it guesses."""
     source = sources.get(found.span.path)
-    if source is None or not isinstance(found.help, Guess):
+    if source is None or not isinstance(found.help, Guess) or found.code == MISSPELT:
         return None
     written = QUOTED.fullmatch(source.between(found.span))
     meant = found.help.meant
