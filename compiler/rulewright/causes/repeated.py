@@ -75,9 +75,10 @@ def without_echoes(found: Sequence[Diagnostic], allowed: Sequence[Diagnostic] = 
 
 
 def _parts(found: Diagnostic) -> tuple[str, str]:
-    """What a finding says, without what it expects instead, and what it guesses, in lower case."""
-    stated, _, guessed = f"{found.message.partition('; expected')[0]} {found.help}".lower().partition("did you mean")
-    return stated, guessed
+    """What a finding says, without the name that it guesses, and what it guesses, in lower case."""
+    stated, _, guessed = f"{found.message} {found.help}".lower().partition("did you mean")
+    meant = f"`{found.help.meant.lower()}`" if isinstance(found.help, Guess) else ""
+    return stated.replace(meant, "") if meant else stated, guessed
 
 
 def _codes_by_place(found: Iterable[Diagnostic]) -> dict[Span, set[str]]:

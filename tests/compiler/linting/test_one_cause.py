@@ -302,6 +302,19 @@ def test_an_agent_that_is_not_declared_is_reported_once_with_how_to_declare_it(t
     assert lint([root]).diagnostics == ()
 
 
+def test_a_misspelt_declaration_with_one_reference_is_reported_where_it_is_no_word(tmp_path: Path) -> None:
+    words = "vocabulary: {buckets: [tone], severities: [low], categories: [mootr, house]}"
+    files = {
+        "rulewright.yaml": f"project: claims\n{words}\n",
+        "checks/brief.yaml": "id: brief\nprimary_bucket: tone\nseverity: low\nfail: word_count(answer) > 80\n",
+        "scenarios/hail.yaml": "scenario_id: hail\ntitle: Hail on a new car\ncategory: motor\n"
+        "turns: [{turn_number: 1, user_message: The hail broke every window of my car.}]\n",
+    }
+    (found,) = lint([write(tmp_path, files)]).diagnostics
+    assert (found.code, str(found.severity), found.help) == ("misspelt-word", "error", "did you mean `motor`?")
+    assert (Path(found.span.path).name, found.span.line) == ("rulewright.yaml", 2)
+
+
 SCORING = "gates: {sa%sty: {mode_buckets: [A], hard_fail_on_severity: [S5]}}\n"
 READING = """\
 scorecard: gated
