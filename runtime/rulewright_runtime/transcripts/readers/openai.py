@@ -196,8 +196,9 @@ def answer_beside(record: Record, asked: Sequence[Message], key: str, names: Seq
     """The answer that is next to the messages, under one of `names`. Raises ShapeError if they end with another
     answer, or lack tool calls that are next to them."""
     called = {call.name for each in asked for call in each.tool_calls}
-    if _called(record.get("tool_calls")) - called:
-        raise ShapeError(f"`tool_calls` is not among the messages in `{key}`")
+    for calls in ("tool_calls", "toolCalls"):
+        if _called(record.get(calls)) - called:
+            raise ShapeError(f"`{calls}` is not among the messages in `{key}`")
     spoken = SaidTexts(each.shown for each in asked)
     for name in names:
         value = record.get(name)

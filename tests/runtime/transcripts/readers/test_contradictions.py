@@ -98,6 +98,10 @@ def test_an_answer_that_failed_is_not_an_answer(record: dict[str, Any], error: s
             {"messages": [ASKED, BAD], "tool_calls": [{"function": {"name": "visit", "arguments": "{}"}}]},
             "`tool_calls` is not among the messages in `messages`",
         ),
+        (
+            {"messages": [ASKED, BAD], "toolCalls": [{"toolName": "visit", "args": {}}]},
+            "`toolCalls` is not among the messages in `messages`",
+        ),
     ],
 )
 def test_a_record_that_says_two_things_is_refused(record: dict[str, Any], reason: str, tmp_path: Path) -> None:
