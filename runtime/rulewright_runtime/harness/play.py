@@ -20,6 +20,7 @@ from rulewright_runtime.strict_json import JsonObject
 from rulewright_runtime.transcripts.completeness import says_something
 from rulewright_runtime.transcripts.messages import Turn
 from rulewright_runtime.transcripts.redaction import NOTHING, Redaction
+from rulewright_runtime.transcripts.thoughts import separated
 
 
 class TranscriptLine(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -73,7 +74,7 @@ def play(
     for session in script.sessions:
         number = session.number if several else None
         for index, turn in enumerate(session.turns):
-            choice = choose(turn, [each.content for each in so_far if each.role == "assistant"])
+            choice = choose(turn, [separated(each.content)[1] for each in so_far if each.role == "assistant"])
             line = TranscriptLine(
                 turn.number, "user", choice.message, choice.branch_id, session=number, undecided=choice.undecided
             )

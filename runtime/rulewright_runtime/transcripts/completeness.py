@@ -19,6 +19,7 @@ from rulewright_runtime.digests import blake2b
 from rulewright_runtime.plan.scan import Scenario
 from rulewright_runtime.strict_json import JsonMapping
 from rulewright_runtime.transcripts.messages import CUT, Transcript, Turn
+from rulewright_runtime.transcripts.thoughts import separated
 
 Kind = Literal[
     "missing_session",
@@ -33,11 +34,9 @@ Kind = Literal[
 ]
 # Characters that Unicode classifies as letters or symbols but that are invisible or placeholders.
 _BLANK: Final = frozenset("\u115f\u1160\u2800\u3164\uffa0\ufffc\ufffd")
-# What is not shown: a thought before the reply, HTML comments and tags, fence lines, link definitions, links without a
-# text.
+# What is not shown: HTML comments and tags, fence lines, link definitions, links without a text.
 _MARKUP: Final = re.compile(
-    r"""\A\s*<think>.*?(?:</think>|\Z)
-    |<!--.*?(?:-->|\Z)
+    r"""<!--.*?(?:-->|\Z)
     |</?[A-Za-z][A-Za-z0-9-]*(?=[\s/>])[^<>]*>
     |^[ ]{0,3}(?:`{3,}|~{3,})[^`\n]*$
     |^[ ]{0,3}\[[^\]\n]+\]:[ \t]*\S+(?:[ \t]+(?:"[^"\n]*"|'[^'\n]*'|\([^)\n]*\)))?[ \t]*$
@@ -79,7 +78,7 @@ def says_something(text: str) -> bool:
     """
     if text[:1].isascii() and text[:1].isalnum():  # nearly every reply
         return True
-    text = _MARKUP.sub("", text)
+    text = _MARKUP.sub("", separated(text)[1])
     if "&" in text:
         from html import unescape
 

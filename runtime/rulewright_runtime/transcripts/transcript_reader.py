@@ -27,6 +27,7 @@ from rulewright_runtime.transcripts.columnar import columnar_rows, rows_of
 from rulewright_runtime.transcripts.completeness import ScenariosByMessages
 from rulewright_runtime.transcripts.messages import Transcript, Turn
 from rulewright_runtime.transcripts.pieces import Piece, read_bytes, split
+from rulewright_runtime.transcripts.thoughts import without_thoughts
 from rulewright_runtime.transcripts.turn_lines import (
     NO_TURNS,
     Batched,
@@ -277,6 +278,7 @@ class Reader:
 
     def _admit(self, transcript: Transcript) -> Transcript | InputError:
         """The transcript, unless its scenario is unknown or its id was read before."""
+        transcript = without_thoughts(transcript)
         if self._needs_scenario(transcript):
             found = self._by_messages.of(transcript)
             if len(found) > 1 or (not found and not transcript.scenario_id and self._by_messages.are_tests):
@@ -347,7 +349,7 @@ def from_record(record: Mapping[str, object]) -> Transcript:
         raise InputError(f"the record contains {len(others) + 1} conversations; expected one", "chat")
     if isinstance(first, InputError):
         raise first
-    return first
+    return without_thoughts(first)
 
 
 def _as_json(value: Any) -> Json:
