@@ -8,7 +8,7 @@ from typing import Annotated, Any, Final, Literal
 
 from msgspec import Struct
 
-from rulewright.diagnostics import Diagnostic, Guess, Located, Severity, Span, finding
+from rulewright.diagnostics import Diagnostic, Located, Severity, Span, finding
 from rulewright.documents.base import (
     Document,
     Step,
@@ -307,8 +307,7 @@ def contract_of(
         return None
     contract = known.types.get(written.text)
     if contract is None:
-        unversioned = written.text.partition("@")[0]
-        hint = Guess(unversioned) if unversioned in known.types else did_you_mean(written.text, known.types)
+        hint = did_you_mean(written.text, known.types)
         message = f"unknown artifact type: {written.value}"
         found.append(task.error(written, place, message, code="unknown-artifact-type", help=hint))
     return contract
