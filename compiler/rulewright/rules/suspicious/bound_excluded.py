@@ -4,14 +4,16 @@ from typing import Final
 from rulewright.diagnostics import Findings, warning
 from rulewright.documents.base import text
 from rulewright.expression.direction import OPPOSITE, comparisons, unwrapped
-from rulewright.expression.syntax_tree import Expr, Name, field_of
+from rulewright.expression.syntax_tree import Binary, Expr, Name, field_of
 from rulewright.lower.compared_numbers import decisive_parts
-from rulewright.lower.expressions_of import DocumentWithExpressions, expressions_of, operations_in
+from rulewright.lower.expressions_of import DocumentWithExpressions, WrittenExpression, expressions_of, operations_in
 
 LOWER: Final = re.compile(r"(?:^|_)(?:from|min|minimum|at_least)(?:_|$)")
 FROM: Final = re.compile(r"(?:from|at least|below|under)\b", re.IGNORECASE)  # how a description of a lower bound starts
-UPPER: Final = re.compile(r"(?:^|_)(?:at_most|highest|largest|longest|max|maximum|up_to|upper)(?:_|$)|(?:^|_)most$")
-LEAST: Final = re.compile(r"(?:^|_)(?:fewest|least|lower|lowest|shortest|smallest)(?:_|$)")
+UPPER: Final = re.compile(
+    r"(?:^|_)(?:at_most|highest|largest|longest|max|maximum|up_to)(?:_|$)|(?:^|_)(?:most|upper(?:_(?:bound|limit))?)$"
+)
+LEAST: Final = re.compile(r"(?:^|_)(?:fewest|least|lowest|shortest|smallest)(?:_|$)|(?:^|_)lower(?:_(?:bound|limit))?$")
 # By which operators of `fails` and of `passes` a value fails that equals its bound.
 FAILING: Final = (
     (UPPER, "an upper", {"fails": ">=", "passes": "<"}),
@@ -41,11 +43,12 @@ def bound_excluded(document: DocumentWithExpressions) -> Findings:
 
 def _by_name(document: DocumentWithExpressions) -> Findings:
     """The comparisons by which a check fails for a value that equals the bound that a parameter is by its name, and
-    those that decide a check and fail for all values within it."""
+    those that fail for all values within it, next to one that compares the same value in the same direction."""
     for written in expressions_of(document):
         key = next((key for key in ("fails", "passes") if getattr(document, key, None) is written.scalar), "")
         deciding = decisive_parts(written.checked.expr, -1 if key == "fails" else 1) if key else ()
-        decisive = [part for each in deciding for _, part in comparisons(each, 1)]
+        decisive = [(part, _way(written, part)) for each in deciding for _, part in comparisons(each, 1)]
+        twice = [part for part, way in decisive if [other for _, other in decisive].count(way) > 1]
         for sign, part in comparisons(written.checked.expr, 1) if key else ():
             operator = part.operator if sign > 0 else OPPOSITE[part.operator]
             right = unwrapped(part.right)
@@ -56,9 +59,14 @@ def _by_name(document: DocumentWithExpressions) -> Findings:
             if operator == failing:
                 message = f"`{written.text(right)}` is {bound} bound, but `{part.operator}` excludes it"
                 yield warning(written.span(part), message, help=f"did you mean `{REACHING[part.operator]}`?")
-            elif operator[0] == OPPOSITE[failing][0] and any(each is part for each in decisive):
+            elif operator[0] == OPPOSITE[failing][0] and any(each is part for each in twice):
                 message = f"`{written.text(right)}` is {bound} bound, so `{part.operator}` is the wrong way round"
                 yield warning(written.span(part), message, help=f"did you mean `{OPPOSITE[part.operator]}`?")
+
+
+def _way(written: WrittenExpression, part: Binary) -> tuple[str, str]:
+    """What a comparison compares, and in which direction."""
+    return written.text(part.left), part.operator[0]
 
 
 def _is_lower_bound(bound: Expr, document: DocumentWithExpressions) -> bool:
