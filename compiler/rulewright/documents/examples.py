@@ -32,6 +32,7 @@ KEYS: Final = frozenset({
     "arguments", "content", "conversations", "from", "function", "id", "messages", "metadata", "name", "role", "text",
     "tool_call_id", "tool_calls", "turns", "type", "usage", "value",
 })  # fmt: skip
+OWN: Final = frozenset({"args", "arguments", "input", "metadata"})  # whose keys every author chooses
 _MESSAGE: Final = re.compile(r"messages\[(\d+)\]")  # the message that an error of a record names
 
 
@@ -124,8 +125,9 @@ def example_findings(checks: Iterable[CheckDocument], plan: Plan) -> Findings:
 def _misspelt_keys(check: CheckDocument) -> Findings:
     """The keys of the records of chats that differ by a letter from a usual one, which their mapping lacks."""
     chats = (descend(example.node, "chat") for example in examples_of(check))
-    nodes = (each for chat in chats if isinstance(chat, Mapping) for each in walk(chat))
-    for node in (each for each in nodes if isinstance(each, Mapping)):
+    records = [each for chat in chats if isinstance(chat, Mapping) for each in walk(chat) if isinstance(each, Mapping)]
+    own = {id(each) for node in records for key in OWN for each in walk(node.get(key))}
+    for node in (each for each in records if id(each) not in own):
         for entry in (each for each in node.entries if each.name not in KEYS):
             meant = next((each for each in sorted(KEYS - {*node.keys}) if is_slip_of(entry.name, each)), None)
             if meant is not None and len(entry.name) > 2:
