@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from rulewright_runtime.transcripts.messages import Message, Part, Transcript, Turn
 
 _ELEMENT: Final = re.compile(
-    r"""\s*(?:<((?:\w+:)?(?:think|thinking|thought))\b[^<>]*>(?P<xml>.*?)(?:</\1>|\Z)
+    r"""\s*(?:<((?:\w+:)?(?:think|thinking|thought))(?:\s[^<>]*)?>(?P<xml>.*?)(?:</\1>|\Z)
     |\[think\](?P<mistral>.*?)(?:\[/think\]|\Z)
     |◁think▷(?P<kimi>.*?)(?:◁/think▷|\Z))""",
     re.DOTALL | re.IGNORECASE | re.VERBOSE,
@@ -33,7 +33,7 @@ def separated(reply: str) -> tuple[str, str]:
 
 def without_thoughts(transcript: Transcript) -> Transcript:
     """The transcript, whose replies are only the answers; the messages of a recorded conversation keep the thoughts
-    as their reasoning."""
+    as their reasoning, and `inline_reasoning` in their metadata says that they did not stand apart."""
     if (chat := transcript.recorded) is None:
         turns = tuple(map(_turn, transcript.turns))
         return transcript if turns == transcript.turns else replace(transcript, turns=turns)
@@ -56,4 +56,5 @@ def _message(message: Message) -> Message:
     if answer == message.parts[0].text:
         return message
     reasoning = "\n".join(filter(None, [message.reasoning, thoughts]))
-    return replace(message, parts=(Part(text=answer), *message.parts[1:]), reasoning=reasoning)
+    metadata = {**message.metadata, "inline_reasoning": True}
+    return replace(message, parts=(Part(text=answer), *message.parts[1:]), reasoning=reasoning, metadata=metadata)

@@ -139,7 +139,7 @@ LOST: dict[str, Callable[[str], Lines]] = {
     "twice": lambda key: [line(key, text=PASS), line(key, text=PASS)],
     "another question's": lambda key: [line(key[::-1], text=PASS)],
     "no verdict": lambda key: [{"custom_id": key, "reply": "PASS"}],
-    "no text": lambda key: [{"custom_id": key, "reply": {"verdict": "PASS"}}],
+    "no text": lambda key: [{"custom_id": key, "reply": [{"verdict": "PASS"}]}],
 }
 
 

@@ -24,6 +24,7 @@ from rulewright_runtime.transcripts.transcript_reader import Reader, from_record
         ("◁think▷So?◁/think▷Yes.", "So?", "Yes."),
         ("<think></think><think>So?</think>Yes.", "So?", "Yes."),
         ("<think>So? Yes.", "So? Yes.", ""),
+        ("<think-tank>Yes.", "", "<think-tank>Yes."),
         ("Write `</think>` at the end.", "", "Write `</think>` at the end."),
         ("Use this:\n<think>\nSo?\n</think>\n", "", "Use this:\n<think>\nSo?\n</think>\n"),
         (" Yes.", "", " Yes."),
@@ -39,6 +40,7 @@ def test_the_thought_of_a_message_is_its_reasoning() -> None:
     chat = from_record({"messages": [asked, reply]})
     assert [turn.content for turn in chat.turns] == ["<think>Mine</think>?", "Yes."]
     assert [(each.text, each.reasoning) for each in chat.conversation.messages[1:]] == [("Yes.", "Hm.\nSo?")]
+    assert [each.metadata for each in chat.conversation.messages] == [{}, {"inline_reasoning": True}]
 
 
 def test_the_thought_of_a_native_turn_is_not_read(tmp_path: Path) -> None:
