@@ -28,7 +28,7 @@ from rulewright.rules.suspicious.absent_counts_as_full import reads_failures
 GRADED: Final = frozenset({"rates", "dimensions"})
 # The side of a limit on which an answer is like the expected one where the condition is meant.
 DIRECTIONS: Final = {"passes": ">", "fails": "<"}
-DENYING: Final = ("dis", "in", "non-", "not ", "not-", "not_", "un")
+DENYING: Final = ("dis", "non-", "not ", "not-", "not_", "un")
 SIMILARITIES: Final = frozenset({"bleu", "edit_similarity", "rouge_l", "similarity", "word_overlap"})
 
 
