@@ -63,9 +63,10 @@ COUNTED: Final = re.compile(rf"\b({NUMBER}) [^\W\d_]+", re.IGNORECASE)
 ARITHMETIC: Final = frozenset({"+", "-", "*", "/"})
 SECONDS: Final = unit_of("seconds")
 POSITIVE: Final = re.compile(r"\bpositive (\w+)", re.IGNORECASE)
-# `to nobody but the owner`, `other than staff`
+# `to nobody but the owner`, `not to anyone except staff`; what `everybody but the owner` may, the owner may not.
 EXCEPTED: Final = re.compile(
-    r"\b(?:(?:any|every|no)(?:body| ?one|thing|where)|none) (?:but|except) (?:for )?(?:(?:an?|the) )?(\w+)"
+    r"\b(?:no(?:body| ?one|thing|where)|none|(?:never|no|not)\b[^.;:]* any(?:body| ?one|thing|where)) "
+    r"(?:but|except) (?:for )?(?:(?:an?|the) )?(\w+)"
 )
 # What is between two orders, or in a sentence that says which order is wrong.
 DISORDERLY: Final = re.compile(r" (?:before|after) |\b(?:cannot|fail\w*|forbidden|late|never|no|not|wrong)\b")
