@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from rulewright.diagnostics import Diagnostic, Findings, Guess, Note, error
 from rulewright.documents.base import descend, items, scalar, text
 from rulewright.documents.check import CheckDocument
-from rulewright.load import Mapping, Node, plain, scalars_below, walk
+from rulewright.load import Mapping, Node, Sequence, plain, scalars_below
 from rulewright.spelling import did_you_mean, is_slip_of
 from rulewright_runtime.english import ticked
 from rulewright_runtime.errors import InputError
@@ -27,12 +27,13 @@ from rulewright_runtime.verdicts import VerdictResult
 
 _CONDITION: Final = "the condition"
 _OPTION: Final = re.compile(r"(?:; | \()[^;(]*`--columns.*", re.DOTALL)  # of commands that read files
-# Keys of chats in the commonest formats.
-KEYS: Final = frozenset({
-    "arguments", "content", "conversations", "from", "function", "id", "messages", "metadata", "name", "role", "text",
-    "tool_call_id", "tool_calls", "turns", "type", "usage", "value",
-})  # fmt: skip
-OWN: Final = frozenset({"args", "arguments", "input", "metadata"})  # whose keys every author chooses
+# The keys of chats in the commonest format: of the record, a message, a call, and its function.
+LEVELS: Final = (
+    frozenset({"messages"}),
+    frozenset({"content", "role", "tool_call_id", "tool_calls"}),
+    frozenset({"function", "type"}),
+    frozenset({"arguments", "name"}),
+)
 _MESSAGE: Final = re.compile(r"messages\[(\d+)\]")  # the message that an error of a record names
 
 
@@ -124,15 +125,19 @@ def example_findings(checks: Iterable[CheckDocument], plan: Plan) -> Findings:
 
 def _misspelt_keys(check: CheckDocument) -> Findings:
     """The keys of the records of chats that differ by a letter from a usual one, which their mapping lacks."""
-    chats = (descend(example.node, "chat") for example in examples_of(check))
-    records = [each for chat in chats if isinstance(chat, Mapping) for each in walk(chat) if isinstance(each, Mapping)]
-    own = {id(each) for node in records for key in OWN for each in walk(node.get(key))}
-    for node in (each for each in records if id(each) not in own):
-        for entry in (each for each in node.entries if each.name not in KEYS):
-            meant = next((each for each in sorted(KEYS - {*node.keys}) if is_slip_of(entry.name, each)), None)
-            if meant is not None and len(entry.name) > 2:
-                message = f"unknown key `{entry.name}` in the chat of an example"
-                yield error(entry.key, message, code="check-misses-own-example", help=Guess(meant))
+    nodes = [found for example in examples_of(check) if (found := descend(example.node, "chat")) is not None]
+    for usual, below in zip(LEVELS, ("messages", "tool_calls", "function", ""), strict=True):
+        mappings = [each for each in nodes if isinstance(each, Mapping)]
+        for node in mappings:
+            for entry in node.entries:
+                lacking = sorted(usual - {*node.keys}) if entry.name not in usual else ()
+                near = (each for each in lacking if is_slip_of(entry.name, each))
+                meant = next((each for each in near if entry.name.rstrip("s") != each.rstrip("s")), None)
+                if meant is not None:
+                    message = f"unknown key `{entry.name}` in the chat of an example"
+                    yield error(entry.key, message, code="check-misses-own-example", help=Guess(meant))
+        held = [found for node in mappings if (found := node.get(below)) is not None]
+        nodes = [each for node in held for each in (node.items if isinstance(node, Sequence) else (node,))]
 
 
 def _of_one_chat(check: CheckDocument) -> Diagnostic | None:
