@@ -22,13 +22,14 @@ def separated(reply: str) -> tuple[str, str]:
     """The thoughts at the beginning of a reply, and the answer after them. An element that is not closed is a thought
     to its end."""
     thoughts: list[str] = []
+    at = 0
     if "</think>" in reply and "<think>" not in reply and (end := _END.search(reply)):
         thoughts.append(reply[: end.start()])
-        reply = reply[end.end() :]
-    while element := _ELEMENT.match(reply):
+        at = end.end()
+    while element := _ELEMENT.match(reply, at):
         thoughts.append(element[element.lastgroup or 0])
-        reply = reply[element.end() :]
-    return "\n".join(filter(None, map(str.strip, thoughts))), reply.lstrip() if thoughts else reply
+        at = element.end()
+    return "\n".join(filter(None, map(str.strip, thoughts))), reply[at:].lstrip() if thoughts else reply
 
 
 def without_thoughts(transcript: Transcript) -> Transcript:
