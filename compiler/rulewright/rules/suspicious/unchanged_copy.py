@@ -19,7 +19,7 @@ NAMED: Final = ("contracts", "facts", "programmes", "tasks")  # sections whose d
 SENTENCE: Final = 4  # words of a description that says something
 FEW: Final = 3  # phrases of a list that is hardly there twice
 LIST: Final = re.compile(r"\[([^\[\]]*)\]")
-PASS: Final = re.compile(r"^ *PASS: (.+)$", re.MULTILINE)
+PASS: Final = re.compile(r"^ *PASS: (.+?)(?= (?:FAIL|UNCLEAR|NOT_APPLICABLE):|$)", re.MULTILINE)
 STEM: Final = 4  # letters of a word without its ending
 # The keys of a check that decide nothing, unless its prompt inserts them.
 PROSE: Final = frozenset(
@@ -180,7 +180,7 @@ def _routed(check: CheckDocument) -> Iterator[Definition]:
 
 
 def _meanings(check: CheckDocument) -> Iterator[Definition]:
-    """The line of a prompt that says what PASS means."""
+    """What a prompt says that PASS means, unless it is short, such as `it does`."""
     prompt = scalar(check.node, "prompt")
     found = None if prompt is None else PASS.search(prompt.text)
     if prompt is not None and found is not None and len(found[1].split()) > SENTENCE:
