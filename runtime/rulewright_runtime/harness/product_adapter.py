@@ -13,10 +13,11 @@ from rulewright_runtime import strict_json
 from rulewright_runtime.digests import sha256
 from rulewright_runtime.harness.adapters import AdapterError, TurnRequest
 from rulewright_runtime.models import web_address
-from rulewright_runtime.models.call import CallFailure, ModelAnswer
+from rulewright_runtime.models.call import WHOLE, CallFailure, ModelAnswer
 from rulewright_runtime.models.event_stream import stated_error
 from rulewright_runtime.models.http import client_for, read_body, redirect_hint, why_unreachable
 from rulewright_runtime.strict_json import JsonObject
+from rulewright_runtime.transcripts.messages import finish_of
 
 MAX_REPLY: Final = 2**20  # bytes of a product's answer
 TIMEOUT: Final = 120.0  # seconds for a product's whole answer
@@ -27,7 +28,8 @@ class ProductAdapter:
 
     `conversation` is a digest of the run and the scenario: new in every run, and without a name. A turn that is tried
     again, also by a resumed run, has the same `conversation`, `session` and `turn`, by which the product can recognise
-    it. Redirects are not followed: the answer would be that of another product.
+    it. An answer may say in `finish_reason` that it is not whole, and must not hold tool calls. Redirects are not
+    followed: the answer would be that of another product.
     """
 
     experimental = True
@@ -72,7 +74,11 @@ class ProductAdapter:
         reply = answer.get("reply")
         if not isinstance(reply, str):
             raise AdapterError("the product's answer has no text under `reply`")
-        return ModelAnswer(reply, "")
+        if calls := next((key for key in ("tool_calls", "function_call") if answer.get(key)), None):
+            raise AdapterError(
+                f"the product's answer has `{calls}`, which is not recorded; scan the product's own logs"
+            )
+        return ModelAnswer(reply, "", finish_of(answer) or WHOLE)
 
     async def _answer(self, body: JsonObject) -> bytes:
         """Return the body of a response of status 2xx. Raises AdapterError for any other status."""

@@ -18,13 +18,14 @@ from rulewright_runtime.digests import blake2b
 from rulewright_runtime.strict_json import Json, JsonMapping, JsonObject
 
 # The ends of answers that are not whole; a refusal is whole.
-CUT: Final = {"length": "at the token limit", "filter": "by a filter", "other": "before its end"}
+Cut = Literal["length", "filter", "other"]
+CUT: Final[dict[str, str]] = {"length": "at the token limit", "filter": "by a filter", "other": "before its end"}
 KEYS: Final = (
     "finish", "finish_reason", "finish_reasons", "finishReason", "stop_reason", "stopReason", "done_reason",
     "gen_ai.response.finish_reasons", "ai.response.finishReason", "llm.finish_reason",
 )  # fmt: skip
 _HOLDERS: Final = ("response_metadata", "generation_info", "additional_kwargs")  # of LangChain
-_WORDS: Final = {
+_WORDS: Final[dict[str, Cut]] = {
     **dict.fromkeys(
         ("length", "max_tokens", "max_output_tokens", "model_length", "model_context_window_exceeded"), "length"
     ),
@@ -39,7 +40,7 @@ _WORDS: Final = {
 }  # fmt: skip
 
 
-def finish_of(record: JsonMapping) -> str | None:
+def finish_of(record: JsonMapping) -> Cut | None:
     """Return the key of `CUT` for an answer that the record says is not whole, else None."""
     return next((found for each in _reasons(record) if (found := _WORDS.get(_plain(each)))), None)
 

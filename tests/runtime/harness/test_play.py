@@ -344,6 +344,11 @@ def test_a_product_answers_with_any_status_of_success(status: int) -> None:
         assert ProductAdapter(server.base).reply(REQUEST).text == "hello"
 
 
+def test_a_product_may_say_that_its_answer_is_cut() -> None:
+    with model_server(lambda *_: Response(200, b'{"reply": "I am", "finish_reason": "length"}')) as server:
+        assert ProductAdapter(server.base).reply(REQUEST).finish == "length"
+
+
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
 def test_a_product_that_redirects_does_not_answer_for_another(status: int) -> None:
     with model_server(lambda *_: Response(body=REPLY)) as other:
@@ -366,6 +371,7 @@ def test_a_product_that_redirects_does_not_answer_for_another(status: int) -> No
         (Response(200, b'{"reply": "%s"}' % (b"x" * MAX_REPLY)), f"more than {MAX_REPLY} bytes"),
         (Response(200, b'{"reply": 5}'), "no text under `reply`"),
         (Response(200, b'{"reply": "a", "reply": "b"}'), "is not a JSON object"),
+        (Response(200, b'{"reply": "a", "tool_calls": [{"name": "pay"}]}'), "has `tool_calls`, which is not recorded"),
         (Response(body=REPLY, trickle=0.2), "within 0.5 seconds"),
         (Response(hangs=True), "within 0.5 seconds"),
     ],
