@@ -11,7 +11,8 @@ from rulewright_runtime.english import reason_of
 from rulewright_runtime.errors import InputError
 from rulewright_runtime.files.input_files import member_names
 from rulewright_runtime.strict_json import Json, JsonMapping
-from rulewright_runtime.transcripts.containers import TEXTS, is_event, rows, without_compression
+from rulewright_runtime.transcripts.containers import TEXTS, rows, without_compression
+from rulewright_runtime.transcripts.slack import is_event
 from rulewright_runtime.transcripts.turn_lines import printable
 
 MAX_LINE: Final = 2**20  # bytes; a turn or conversation of more than a mebibyte is a mistake

@@ -14,7 +14,7 @@ import msgspec
 from rulewright_runtime.errors import InputError
 from rulewright_runtime.files.input_files import open_expanded
 from rulewright_runtime.strict_json import UNDECODED, Json
-from rulewright_runtime.transcripts.containers import MAX_DOCUMENT, Row, as_record, is_slack, slack_message
+from rulewright_runtime.transcripts.containers import MAX_DOCUMENT, Row, as_record
 from rulewright_runtime.transcripts.messages import SPEAKERS, Conversation, Transcript
 from rulewright_runtime.transcripts.readers import LINES, format_of, has_turns, is_turns, not_json, unknown
 from rulewright_runtime.transcripts.readers.columns import FIELDS, Columns, value_at
@@ -39,6 +39,7 @@ from rulewright_runtime.transcripts.readers.record_values import (
 )
 from rulewright_runtime.transcripts.readers.shapes import AGENT, BOTS, Format, bot_in, related
 from rulewright_runtime.transcripts.readers.table_rows import format_for
+from rulewright_runtime.transcripts.slack import is_slack, slack_message
 from rulewright_runtime.transcripts.turn_lines import NO_TURNS, Loose, conversation_of, stem, transcript_of
 
 _PAGES: Final = ("data", "conversations", "chats", "records")  # the keys of a page's records

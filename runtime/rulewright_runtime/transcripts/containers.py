@@ -19,7 +19,7 @@ from rulewright_runtime.english import reason_of
 from rulewright_runtime.errors import InputError
 from rulewright_runtime.files.input_files import ENDINGS, is_compressed, open_expanded
 from rulewright_runtime.files.json_scanner import BOM, MAX_RECORD, JsonScanner
-from rulewright_runtime.strict_json import UNDECODED, Json, JsonMapping, JsonObject, decode, why_not
+from rulewright_runtime.strict_json import UNDECODED, Json, JsonObject, decode, why_not
 
 Row = tuple[int, JsonObject | InputError]
 
@@ -37,7 +37,6 @@ _SIGNATURES: Final = (  # the first bytes of a file, its container, and what it 
 _HEAD: Final = 4096  # the bytes that say what a file contains, after white space
 _JSON: Final = re.compile(rb"\s*(\{|\[(?![\w\x80-\xff]))")  # a list of chats, not the time of a message
 _SEPARATOR: Final = re.compile('"?sep=."?', re.IGNORECASE)  # a note for spreadsheets
-_EVENT: Final = re.compile(r"(channel|group)_\w+|bot_(add|remove)|(un)?pinned_item|reminder_add")
 TABLES: Final = (".csv", ".tsv")
 TEXTS: Final = (".txt", ".log", ".md", ".markdown", ".vtt", ".srt")
 _OF_JSON: Final = ("", ".json", ".jsonl", ".ndjson", ".part")
@@ -162,26 +161,6 @@ def records(lines: Iterable[tuple[int, bytes | InputError]], shown: str) -> Iter
     for number, line in lines:
         value = line if isinstance(line, InputError) else decoded(line, shown, number)
         yield number, as_record(value, shown, number)
-
-
-def is_slack(row: JsonMapping) -> bool:
-    """Whether it is a message in an export of Slack."""
-    return row.get("type") == "message" and {"ts", "text"} <= row.keys()
-
-
-def is_event(row: JsonMapping) -> bool:
-    """Whether it is an event of a channel in an export of Slack, which lists events as messages of a member."""
-    return row.get("type") == "message" and _EVENT.fullmatch(str(row.get("subtype"))) is not None
-
-
-def slack_message(row: JsonMapping) -> JsonMapping:
-    """A message of an export of Slack without the parts that repeat or decorate its text, and one of an old bot with
-    the name of its speaker, which is under other keys; any other row as it is."""
-    if is_slack(row) and row["text"]:  # otherwise what it says may be in its parts
-        row = {key: value for key, value in row.items() if not isinstance(value, dict | list)}
-    if row.get("type") != "message" or row.get("subtype") != "bot_message" or "user" in row:
-        return row
-    return {**row, "user": row.get("username") or row.get("bot_id")}
 
 
 def as_record(value: object, shown: str, number: int, what: str = "the line") -> dict[str, object] | InputError:

@@ -3,11 +3,13 @@
 import json
 from pathlib import Path
 
+import pytest
 from tests.folders import write_lines
 from tests.runtime.plans import check, plan
 
 from rulewright_runtime.files.input_files import unread_note
 from rulewright_runtime.runs.store import run
+from rulewright_runtime.strict_json import JsonObject
 from rulewright_runtime.transcripts.messages import Transcript
 from rulewright_runtime.transcripts.transcript_reader import Reader
 
@@ -89,6 +91,38 @@ def test_the_lists_of_an_export_of_slack_are_not_read_as_chats(tmp_path: Path) -
     assert [message.role for message in chats[0].conversation.messages] == ["user", "assistant"]
     (first, *_) = map(str, Reader().read([tmp_path]))
     assert "an export of Slack is read with `--columns role=user,content=text,user=MEMBER,assistant=MEMBER`" in first
+
+
+@pytest.mark.parametrize(
+    ("text", "more", "said"),
+    [
+        (
+            "A &amp; B",
+            {"blocks": [{"type": "rich_text", "elements": [{"elements": [{"text": "A & B"}]}]}]},
+            "A &amp; B",
+        ),
+        (
+            "Report",
+            {"blocks": [{"type": "section", "text": {"type": "mrkdwn", "text": "I promise."}}]},
+            "Report\nI promise.",
+        ),
+        ("", {"attachments": [{"fallback": "x", "fields": [{"title": "Fee", "value": "3"}]}]}, "Fee\n3"),
+        ("See <x.org>", {"attachments": [{"from_url": "x.org", "text": "A page"}]}, "See <x.org>"),
+        ("", {"files": [{"mimetype": "image/png"}, {"mimetype": "text/csv"}]}, "[image]\n[file]"),
+        ("", {"blocks": [{"type": "actions", "elements": [{"type": "button", "text": "Yes", "value": "y1"}]}]}, "Yes"),
+    ],
+)
+def test_what_only_the_parts_of_a_message_of_slack_show_is_its_text(
+    tmp_path: Path, text: str, more: JsonObject, said: str
+) -> None:
+    messages = [
+        {"type": "message", "ts": "1.1", "user": "U1", "text": "hi"},
+        {"type": "message", "ts": "2.1", "user": "U2", "text": text, **more},
+    ]
+    (tmp_path / "2026-01-01.json").write_text(json.dumps(messages), encoding="utf-8")
+    (chat,) = Reader(columns={"role": "user", "content": "text", "user": "U1", "assistant": "U2"}).read([tmp_path])
+    assert isinstance(chat, Transcript)
+    assert [turn.content for turn in chat.turns] == ["hi", said]
 
 
 def test_a_chat_next_to_the_lists_of_an_export_of_slack_is_read(tmp_path: Path) -> None:

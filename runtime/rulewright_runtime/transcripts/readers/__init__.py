@@ -10,7 +10,7 @@ from typing import Final
 from rulewright_runtime.english import ticked
 from rulewright_runtime.errors import OutageError
 from rulewright_runtime.strict_json import Json
-from rulewright_runtime.transcripts.containers import is_messages, is_slack
+from rulewright_runtime.transcripts.containers import is_messages
 from rulewright_runtime.transcripts.readers import (
     agent_sessions,
     chat_apps,
@@ -34,6 +34,7 @@ from rulewright_runtime.transcripts.readers.record_values import (
     word,
 )
 from rulewright_runtime.transcripts.readers.shapes import Format
+from rulewright_runtime.transcripts.slack import is_slack
 
 LINES: Final = openai.LINES
 _PRINTED: Final = re.compile(r"""\s*\[\s*\{\s*'""")  # a list of dicts

@@ -13,7 +13,6 @@ from typing import Final
 from msgspec.structs import replace
 
 from rulewright_runtime.strict_json import JsonObject
-from rulewright_runtime.transcripts.containers import is_event
 from rulewright_runtime.transcripts.messages import Conversation, Message, Part
 from rulewright_runtime.transcripts.readers.columns import OF_MESSAGES, TASK, Columns
 from rulewright_runtime.transcripts.readers.message_rows import (
@@ -33,6 +32,7 @@ from rulewright_runtime.transcripts.readers.record_values import (
     word,
 )
 from rulewright_runtime.transcripts.readers.shapes import Format, calls_in, messages, one_by_one, passages
+from rulewright_runtime.transcripts.slack import is_event
 
 SPOKEN: Final = ("system", "user", "passages", "assistant")
 _OF_CONVERSATIONS: Final = ("conversation", "id", "expected", "model", "scenario_id")
