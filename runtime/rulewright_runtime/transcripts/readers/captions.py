@@ -29,6 +29,19 @@ def are_captions(lines: Sequence[str]) -> bool:
     return first.split(" ")[0] == "WEBVTT" or (first.isdigit() and any(map(_CUE.fullmatch, lines[1:2])))
 
 
+def out_of_order(lines: Lines) -> int | None:
+    """The number of the line of the first cue that begins before the one above it; None if there is none."""
+    before: tuple[int, list[str]] = (0, [])
+    for number, line in lines:
+        if cue := _CUE.fullmatch(line):
+            *hours, minutes, seconds = cue[1].replace(",", ".").split(":")
+            start = (int(hours[0]) if hours else 0, [minutes, seconds])
+            if start < before:
+                return number
+            before = start
+    return None
+
+
 def spoken(lines: Lines, speaker_of: Callable[[str], tuple[str, int]]) -> list[tuple[int, str]]:
     """Return what each speaker says in turn, with the number of its first line. `lines` are the numbered lines that are
     not empty.

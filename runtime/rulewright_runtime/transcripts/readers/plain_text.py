@@ -22,7 +22,7 @@ from rulewright_runtime.person_names import folded_name
 from rulewright_runtime.strict_json import JsonObject
 from rulewright_runtime.transcripts.containers import MAX_DOCUMENT, Row
 from rulewright_runtime.transcripts.messages import Conversation
-from rulewright_runtime.transcripts.readers.captions import are_captions, spoken
+from rulewright_runtime.transcripts.readers.captions import are_captions, out_of_order, spoken
 from rulewright_runtime.transcripts.readers.record_values import Record, records_at, rest
 from rulewright_runtime.transcripts.readers.shapes import AGENT, Format, chat, columns_hint, one_by_one
 
@@ -247,7 +247,10 @@ class PlainText:
                 texts += [(number, text.rstrip()) for text in line.decode().rstrip().splitlines() or [""]]
             except UnicodeDecodeError:
                 raise InputError("the line is not UTF-8 text", self._shown, number) from None
-        texts = self._spoken_in(texts)
+        texts, late = self._spoken_in(texts), out_of_order(texts)
+        if self._is_caption and late:
+            reason = "the caption begins before the one above it; sort the captions by their times"
+            raise InputError(reason, self._shown, late)
         self._note_style([text for _, text in texts])
         for _, text in texts:
             role, found = self._spoken(text)

@@ -105,3 +105,13 @@ def test_a_cue_that_begins_with_another_name_does_not_continue_the_speaker_befor
     assert refused.startswith("11: `Dr. Lee` begins a line as a speaker does, between two messages of one side")
     (found,) = conversations(tmp_path / "call.srt", columns={"system": "Dr. Lee"})
     assert lines(found)[1:] == ["assistant: At 8.", "system: At 9.", "assistant: At 9,\nso: early\nNote: bring it"]
+
+
+def test_captions_that_are_not_in_the_order_of_their_times_are_refused(tmp_path: Path) -> None:
+    cues = "1\n00:00:01,000 --> 00:00:04,000\nAI: Hi.\n\n2\n{} --> 00:00:09,000\nUser: Hello.\n"
+    (found,) = conversations(written(tmp_path, cues.format("00:00:03,900"), "call.srt"))  # they speak at once
+    assert lines(found) == ["assistant: Hi.", "user: Hello."]
+    (refused,) = Reader().read([written(tmp_path, cues.format("00:00:00,900"), "call.srt")])
+    assert str(refused).endswith(
+        "call.srt:6: the caption begins before the one above it; sort the captions by their times"
+    )
