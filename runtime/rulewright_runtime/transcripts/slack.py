@@ -36,7 +36,7 @@ def slack_message(row: JsonMapping) -> JsonMapping:
 
 def _text_of(row: JsonMapping) -> Json:
     """The text of a message, and what only its blocks, attachments and files show; another value as it is."""
-    text = row["text"]
+    text = html.unescape(row["text"]) if isinstance(row["text"], str) else row["text"]  # `&` is written as `&amp;`
     if not isinstance(text, str | None) or not any(row.get(key) for key in ("blocks", "attachments", "files")):
         return text
     lines = [text] if text else []
@@ -49,7 +49,7 @@ def _text_of(row: JsonMapping) -> Json:
 
 
 def _plain(text: str) -> str:
-    return "".join(html.unescape(text).split())
+    return "".join(text.split())
 
 
 def _texts(value: Json) -> Iterator[str]:
@@ -62,7 +62,7 @@ def _texts(value: Json) -> Iterator[str]:
     for key in _SHOWN if "type" in value else (*_SHOWN, "value"):  # the value of a button is not shown
         text = value.get(key)
         if isinstance(text, str):
-            yield text
+            yield html.unescape(text)
         else:
             yield from _texts(text)
     for key in _INSIDE:
