@@ -99,7 +99,7 @@ def test_the_lists_of_an_export_of_slack_are_not_read_as_chats(tmp_path: Path) -
         (
             "A &amp; B",
             {"blocks": [{"type": "rich_text", "elements": [{"elements": [{"text": "A & B"}]}]}]},
-            "A &amp; B",
+            "A & B",
         ),
         (
             "Report",
