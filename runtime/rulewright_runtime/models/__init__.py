@@ -73,6 +73,8 @@ def open_model(specification: str) -> Model:
 def why_unknown(specification: str) -> str | None:
     """Return why `specification` is not one of `FORMS`, or None; opens and imports nothing."""
     provider, _, rest = specification.partition(":")
+    if PROVIDERS.get(provider, "http") == "http" and re.search(r"https?:/*[^/\s@]+@(?!https?:)", specification):
+        return "a base URL must not contain a user or password; keys are read from the environment"  # nor does an error
     if rest and provider in PROVIDERS:
         return _why_no_address(provider, rest.partition("#")[0]) if PROVIDERS[provider] == "http" else None
     return f"unknown model `{specification}`; {_guess(specification)}expected one of {ticked(FORMS)}"
