@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from typing import Final
 
 from msgspec.structs import replace
@@ -35,6 +36,8 @@ def separated(reply: str) -> tuple[str, str]:
 def without_thoughts(transcript: Transcript) -> Transcript:
     """The transcript, whose replies are only the answers; the messages of a recorded conversation keep the thoughts
     as their reasoning, and `inline_reasoning` in their metadata says that they did not stand apart."""
+    if not _may_hold_thoughts(transcript.turns):
+        return transcript
     if (chat := transcript.recorded) is None:
         turns = tuple(map(_turn, transcript.turns))
         return transcript if turns == transcript.turns else replace(transcript, turns=turns)
@@ -42,6 +45,16 @@ def without_thoughts(transcript: Transcript) -> Transcript:
     if messages == chat.messages:
         return transcript
     return Transcript.of(replace(chat, messages=messages), transcript.path, transcript.line)
+
+
+def _may_hold_thoughts(turns: Iterable[Turn]) -> bool:
+    """Whether a reply may hold thoughts, which is asked about every turn of every chat."""
+    for turn in turns:
+        if turn.role == "assistant":
+            reply = turn.content
+            if "<" in reply or reply[:1] in "[\u25c1" or reply[:1].isspace():  # a search for one character is fast
+                return True
+    return False
 
 
 def _turn(turn: Turn) -> Turn:
