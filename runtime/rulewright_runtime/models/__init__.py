@@ -81,7 +81,7 @@ def why_unknown(specification: str) -> str | None:
 
 
 def _why_no_address(provider: str, rest: str) -> str | None:
-    """Return why what follows `@` in `MODEL@BASE_URL` is no address of a server, or None."""
+    """Return why the address after `@` in `MODEL@BASE_URL` can't be used, or None."""
     if (address := re.search(r"@(\w+:/.*)", rest)) is not None:
         is_known = web_address(address[1]) is not None
         return (

@@ -109,7 +109,7 @@ def kind_of(path: str) -> str:
     """The container of a file, by its first bytes and its name: `zip`, `parquet`, `arrow`, `csv`, `text` or `json`."""
     with open_expanded(path) as stream:
         head = stream.read(8)
-        head += b"" if head.removeprefix(BOM).strip() else stream.read(_HEAD)
+        head += b"" if len(head.removeprefix(BOM).strip()) > 1 else stream.read(_HEAD)  # `_JSON` needs two bytes
     if not is_compressed(path):  # a compressed file is a text; anything else is refused at its first line
         for mark, kind, _ in _SIGNATURES:
             if head.startswith(mark):

@@ -11,7 +11,7 @@ from tests.runtime.transcripts.formats import ANSWER, ATIF, GOOD, SAID, conversa
 
 from rulewright_runtime.errors import InputError
 from rulewright_runtime.files import json_scanner
-from rulewright_runtime.transcripts.containers import delimiter_of, numbered_lines
+from rulewright_runtime.transcripts.containers import delimiter_of, kind_of, numbered_lines
 from rulewright_runtime.transcripts.messages import Transcript
 from rulewright_runtime.transcripts.readers import evaluation_tools
 from rulewright_runtime.transcripts.transcript_reader import Reader
@@ -351,3 +351,12 @@ def test_a_file_of_another_kind_is_refused_once_and_not_line_by_line(tmp_path: P
     assert refusals(tmp_path, "[10:31] User: Hi\n[10:32] Bot: Hello\n", "chat.log") == ["chat:1"]
     found = refusals(tmp_path, "\n" * 20 + json.dumps(GOOD | {"id": "1"}) + "\nbroken\n", "export.log")
     assert [found[0], found[1][:4], len(found)] == ["1", "22: ", 2]
+
+
+@pytest.mark.parametrize("blanks", range(12))
+def test_an_indented_time_of_a_message_does_not_open_a_list(blanks: int, tmp_path: Path) -> None:
+    path = tmp_path / "chat.txt"
+    path.write_text(" " * blanks + "[10:00] User: Hello?\n", encoding="utf-8")
+    assert kind_of(str(path)) == "text"
+    path.write_text(" " * blanks + '[{"role": "user", "content": "Hello?"}]\n', encoding="utf-8")
+    assert kind_of(str(path)) == "json"
